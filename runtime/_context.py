@@ -1,0 +1,114 @@
+"""What the running task may ask of its run: one typed object, held by a context variable.
+
+The engine sets it when a task begins. `interrupt`, `get_config`, nested graphs and stream writers find it here; it
+also travels in the task's config under one private key, so that a config handed to a bare thread still works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from runtime._words import CONF, CONFIG_KEY_SCRATCHPAD, MISSING, NS_SEP
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from runtime.pregel.run import Run
+
+
+def digest(text: str) -> str:
+    """A 128-bit xxh3 digest of the text, as 32 hex digits."""
+    return xxhash.xxh3_128_hexdigest(text.encode())
+
+
+def interrupt_id(ns: str, answered: int) -> str:
+    """The id of the interrupt that a task asks after `answered` answers: stable for task and position."""
+    return digest(ns if answered == 0 else f"{ns}{NS_SEP}{answered}")
+
+
+class TaskContext:
+    """One task, as the code in it sees its run.
+
+    `step` and `stop` count supersteps; `resumes` are the answers given to this task so far, in order; `asked` counts
+    the interrupts of this attempt. `read(keys, fresh)` reads channels, `send(writes)` adds writes to the task.
+    """
+
+    __slots__ = (
+        "asked", "attempt", "called", "config", "first_attempt_at", "kept", "node", "nested", "ns", "path", "read", "resumes", "resuming",
+        "run", "send", "step", "stop", "task_id",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        task_id: str,
+        node: str,
+        ns: str,
+        path: tuple[Any, ...],
+        step: int,
+        stop: int,
+        resumes: list[Any],
+        read: Callable[[str | Sequence[str], bool], Any],
+        send: Callable[[Sequence[tuple[str, Any]]], None],
+    ) -> None:
+        self.run = run
+        self.task_id = task_id
+        self.node = node
+        self.ns = ns
+        self.path = path
+        self.step = step
+        self.stop = stop
+        self.resumes = resumes
+        self.kept = len(resumes)
+        self.read = read
+        self.send = send
+        self.config: RunnableConfig | None = None
+        self.attempt = 0
+        self.first_attempt_at: float | None = None
+        self.resuming = run.resuming
+        self.asked = 0
+        self.nested: dict[str, int] = {}
+        self.called = 0
+
+    def begin(self) -> None:
+        """A new attempt starts: questions and nested graphs are counted from the first again."""
+        self.attempt += 1
+        if self.attempt > 1:
+            self.asked = 0
+            self.nested.clear()
+            self.called = 0
+            self.resuming = True
+
+    def answer(self) -> Any:
+        """The answer to the next question of this attempt, or `MISSING` when nobody has given it yet."""
+        index = self.asked
+        self.asked += 1
+        if index < len(self.resumes):
+            return self.resumes[index]
+        given = self.run.take_answer(self.ns, index)
+        if given is not MISSING:
+            self.resumes.append(given)
+        return given
+
+    def next_nested(self, name: str) -> int:
+        """How many nested runs of this name were started in this attempt before this one."""
+        count = self.nested.get(name, 0)
+        self.nested[name] = count + 1
+        return count
+
+
+current: ContextVar[TaskContext | None] = ContextVar("runtime_task", default=None)
+
+
+def task_of(config: RunnableConfig | None) -> TaskContext | None:
+    """The task that a config was made for, else the one that is running here, else None."""
+    if config is not None:
+        found = config.get(CONF, {}).get(CONFIG_KEY_SCRATCHPAD)
+        if isinstance(found, TaskContext):
+            return found
+    return current.get()
