@@ -1,0 +1,127 @@
+"""What every test may ask for: one scenario in both colours, a saver, a browser.
+
+`colour` runs a scenario twice, through the sync methods of a graph and through their async twins, so that a test is
+written once:
+
+    def test_a_node_writes_its_key(colour):
+        assert colour.invoke(graph, {"x": 1}) == {"x": 2}
+
+A test marked `browser` needs chromium. Where there is none it is skipped, with the reason; with CI=true it fails,
+because a check that nobody runs is no check.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# The same examples on every run, and no deadline: the machine may be busy.
+settings.register_profile("project", derandomize=True, deadline=None)
+settings.load_profile("project")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+class Sync:
+    """A graph's methods, called as they are. Whatever streams comes back as a list."""
+
+    name = "sync"
+
+    def invoke(self, graph: Any, input: Any, config: Any = None, **kw: Any) -> Any:
+        return graph.invoke(input, config, **kw)
+
+    def stream(self, graph: Any, input: Any, config: Any = None, **kw: Any) -> list[Any]:
+        return list(graph.stream(input, config, **kw))
+
+    def get_state(self, graph: Any, config: Any, **kw: Any) -> Any:
+        return graph.get_state(config, **kw)
+
+    def get_state_history(self, graph: Any, config: Any, **kw: Any) -> list[Any]:
+        return list(graph.get_state_history(config, **kw))
+
+    def update_state(self, graph: Any, config: Any, values: Any, as_node: str | None = None, **kw: Any) -> Any:
+        return graph.update_state(config, values, as_node, **kw)
+
+    def bulk_update_state(self, graph: Any, config: Any, supersteps: Any) -> Any:
+        return graph.bulk_update_state(config, supersteps)
+
+
+class Async:
+    """The async twins, each call in an event loop of its own."""
+
+    name = "async"
+
+    def invoke(self, graph: Any, input: Any, config: Any = None, **kw: Any) -> Any:
+        return asyncio.run(graph.ainvoke(input, config, **kw))
+
+    def stream(self, graph: Any, input: Any, config: Any = None, **kw: Any) -> list[Any]:
+        return asyncio.run(_collect(graph.astream(input, config, **kw)))
+
+    def get_state(self, graph: Any, config: Any, **kw: Any) -> Any:
+        return asyncio.run(graph.aget_state(config, **kw))
+
+    def get_state_history(self, graph: Any, config: Any, **kw: Any) -> list[Any]:
+        return asyncio.run(_collect(graph.aget_state_history(config, **kw)))
+
+    def update_state(self, graph: Any, config: Any, values: Any, as_node: str | None = None, **kw: Any) -> Any:
+        return asyncio.run(graph.aupdate_state(config, values, as_node, **kw))
+
+    def bulk_update_state(self, graph: Any, config: Any, supersteps: Any) -> Any:
+        return asyncio.run(graph.abulk_update_state(config, supersteps))
+
+
+async def _collect(chunks: Any) -> list[Any]:
+    return [chunk async for chunk in chunks]
+
+
+@pytest.fixture(params=[Sync(), Async()], ids=lambda colour: colour.name)
+def colour(request: pytest.FixtureRequest) -> Sync | Async:
+    """The way to run a graph; the test runs once with each."""
+    return request.param
+
+
+@pytest.fixture
+def saver() -> Any:
+    """An empty checkpointer that lives in memory and serves both colours."""
+    from runtime.checkpoint.memory import InMemorySaver
+
+    return InMemorySaver()
+
+
+def find_browser() -> str | None:
+    """The path of the system's chromium, or None."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a chromium to launch, for tests marked `browser`."""
+    path = find_browser()
+    assert path, "only a test marked `browser` may ask for chromium"
+    return path
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("browser") is None or find_browser():
+        return
+    reason = (
+        f"no browser: none of {', '.join(BROWSERS)} is on PATH (Debian: apt-get install chromium fonts-dejavu-core)"
+    )
+    if os.environ.get("CI", "").lower() in ("true", "1"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _jupyter_stays_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Kernels and servers that a test starts neither read nor write the user's own Jupyter folders."""
+    home = tmp_path_factory.mktemp("jupyter")
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+            patch.setenv(folder, str(home / folder.lower()))
+        yield
