@@ -1,0 +1,1 @@
+"""Small helpers that programs import by LangGraph's names."""
