@@ -35,9 +35,11 @@ DESKTOP := $(if $(filter Darwin,$(shell uname -s)),yes,$(DISPLAY)$(WAYLAND_DISPL
 
 # ---------------------------------------------------------------- the commands
 
+# The course's own notebooks are trusted, so that their pictures show before anything has run.
 lab: $(LAB_DONE)
-	$(PY) -m jupyterlab --ServerApp.port=$(PORT) --LabApp.extension_manager=readonly \
-	    $(if $(ROOT),--allow-root) $(if $(ROOT),--no-browser,$(if $(DESKTOP),,--no-browser)) $(LAB_ARGS) $(TOUR)
+	@.venv/bin/jupyter-trust notebooks/[0-9]*.ipynb >/dev/null
+	$(PY) -m jupyterlab --ServerApp.port=$(PORT) --LabApp.default_url=/lab/tree/$(TOUR) --LabApp.extension_manager=readonly \
+	    $(if $(ROOT),--allow-root) $(if $(ROOT),--no-browser,$(if $(DESKTOP),,--no-browser)) $(LAB_ARGS)
 
 test: check browser
 	$(PY) -m pytest
