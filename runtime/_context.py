@@ -6,7 +6,7 @@ also travels in the task's config under one private key, so that a config handed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from runtime.pregel.run import Run
+    from runtime.pregel.state import State
+    from runtime.pregel.task import Task
 
 
 def digest(text: str) -> str:
@@ -38,49 +40,44 @@ class TaskContext:
     """
 
     __slots__ = (
-        "asked", "attempt", "called", "config", "first_attempt_at", "kept", "node", "nested", "ns", "path", "read", "resumes", "resuming",
-        "run", "send", "step", "stop", "task_id",
+        "asked", "attempt", "called", "config", "first_attempt_at", "nested", "resumes", "resuming", "run", "state", "step", "stop",
+        "task",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        run: Run,
-        *,
-        task_id: str,
-        node: str,
-        ns: str,
-        path: tuple[Any, ...],
-        step: int,
-        stop: int,
-        resumes: list[Any],
-        read: Callable[[str | Sequence[str], bool], Any],
-        send: Callable[[Sequence[tuple[str, Any]]], None],
-    ) -> None:
+    def __init__(self, run: Run, task: Task, state: State, step: int, stop: int, resumes: list[Any]) -> None:
         self.run = run
-        self.task_id = task_id
-        self.node = node
-        self.ns = ns
-        self.path = path
+        self.task = task
+        self.state = state
         self.step = step
         self.stop = stop
         self.resumes = resumes
-        self.kept = len(resumes)
-        self.read = read
-        self.send = send
         self.config: RunnableConfig | None = None
         self.attempt = 0
         self.first_attempt_at: float | None = None
         self.resuming = run.resuming
         self.asked = 0
-        self.nested: dict[str, int] = {}
+        self.nested = 0
         self.called = 0
+
+    @property
+    def ns(self) -> str:
+        """The namespace of the task, its id included."""
+        return self.task.ns
+
+    def read(self, names: str | Sequence[str], fresh: bool = False) -> Any:
+        """What the task may read now: the state it was planned on; with `fresh`, its own writes so far on top."""
+        return self.task.read_fresh(self.state, names) if fresh else self.state.read(names)
+
+    def send(self, writes: Sequence[tuple[str, Any]]) -> None:
+        """Add writes to the task, before those that its answer makes."""
+        self.task.sent.extend(writes)
 
     def begin(self) -> None:
         """A new attempt starts: questions and nested graphs are counted from the first again."""
         self.attempt += 1
         if self.attempt > 1:
             self.asked = 0
-            self.nested.clear()
+            self.nested = 0
             self.called = 0
             self.resuming = True
 
@@ -90,15 +87,15 @@ class TaskContext:
         self.asked += 1
         if index < len(self.resumes):
             return self.resumes[index]
-        given = self.run.take_answer(self.ns, index)
+        given = self.run.answers.take(self.ns, index)
         if given is not MISSING:
             self.resumes.append(given)
         return given
 
-    def next_nested(self, name: str) -> int:
-        """How many nested runs of this name were started in this attempt before this one."""
-        count = self.nested.get(name, 0)
-        self.nested[name] = count + 1
+    def next_nested(self) -> int:
+        """How many nested runs were started in this attempt before this one."""
+        count = self.nested
+        self.nested = count + 1
         return count
 
 

@@ -27,6 +27,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Planned(NamedTuple):
 
     `kind` is "pull" (woken by a channel) or "push" (a Send, or a call from a task). `triggers` are those that fired;
     `reads` are the channels it was given, with their versions (a push is given its own argument and reads none).
+    `all_triggers` are the channels that the node listens to; `metadata` and `tags` are those of the task's config.
     """
 
     task_id: str
@@ -83,6 +85,9 @@ class Planned(NamedTuple):
     triggers: tuple[Trigger, ...]
     reads: tuple[tuple[str, Version], ...]
     hidden: bool
+    all_triggers: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = MappingProxyType({})
+    tags: tuple[str, ...] = ()
 
 
 class Write(NamedTuple):
@@ -179,7 +184,7 @@ class TaskFinished(NamedTuple):
     """A task has ended. Its writes wait at the barrier, for those of its siblings.
 
     `status` "cached" says that the writes were taken from an earlier run or from the cache. `answers` are the answers
-    which its questions got, in the order asked. `duration` is in seconds.
+    which its questions got, in the order asked. `duration` is in seconds. `values` is the state that the task ran on.
     """
 
     run: str
@@ -195,22 +200,31 @@ class TaskFinished(NamedTuple):
     error: BaseException | None
     interrupts: tuple[Interrupt, ...]
     answers: tuple[Any, ...]
+    path: tuple[Any, ...] = ()
+    hidden: bool = False
+    values: Mapping[str, Any] = MappingProxyType({})
 
 
 class SuperstepUpdated(NamedTuple):
-    """The barrier was passed: the writes in the order applied, and each channel that they touched."""
+    """The barrier was passed: the writes in the order applied, and each channel that they touched.
+
+    With source "input" the caller's input was applied, with "resume" what a command brought (often nothing): no task
+    has run for these. `values` are all values after it; `updated` names the channels that changed and hold a value.
+    """
 
     run: str
     ns: str
     step: int
     at: float
-    source: Literal["input", "loop", "update", "fork"]
+    source: Literal["input", "loop", "update", "fork", "resume"]
     writes: tuple[Write, ...]
     changes: tuple[Change, ...]
+    values: Mapping[str, Any] = MappingProxyType({})
+    updated: frozenset[str] = frozenset()
 
 
 class CheckpointSaved(NamedTuple):
-    """A checkpoint was handed to the saver."""
+    """A checkpoint was handed to the saver. `snapshot` is its `StateSnapshot`, in a run that streams checkpoints."""
 
     run: str
     ns: str
@@ -221,6 +235,7 @@ class CheckpointSaved(NamedTuple):
     parent_id: str | None
     source: Literal["input", "loop", "update", "fork"]
     next: tuple[str, ...]
+    snapshot: Any = None
 
 
 class RunInterrupted(NamedTuple):

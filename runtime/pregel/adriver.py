@@ -1,0 +1,332 @@
+"""The async driver: answers a routine's effects with awaits and asyncio tasks.
+
+Each task of a superstep is an asyncio task with a context of its own; a function that is only sync runs in a worker
+thread. The loop itself runs where it is awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from runtime.events import KINDS
+from runtime.pregel import effects as fx
+from runtime.pregel.attempt import attempt
+from runtime.pregel.driver import Abandoned, writes_call
+from runtime.pregel.enter import call_async, closing, enter, task_started_args
+from runtime.pregel.projections import publish
+from runtime.pregel.run import Chunk
+
+if TYPE_CHECKING:
+    from runtime.cache.base import BaseCache
+    from runtime.checkpoint.base import BaseCheckpointSaver
+    from runtime.pregel.run import Run
+    from runtime.pregel.task import Task
+
+T = TypeVar("T")
+AsyncAnswers = dict[type[Any], Callable[[Any], Awaitable[Any]]]
+
+
+async def adrive(routine: fx.Routine[T], answers: AsyncAnswers) -> T:
+    """Run a routine that needs no tasks to its end, and give its result."""
+    try:
+        step = next(routine)
+        while True:
+            try:
+                reply = await answers[type(step)](step)
+            except Exception as error:
+                step = routine.throw(error)
+            else:
+                step = routine.send(reply)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+class AsyncDriver:
+    """Answers the effects of one run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.loop = asyncio.get_running_loop()
+        self.inbox: deque[Any] = deque()
+        self.arrived = asyncio.Event()
+        self.running: dict[asyncio.Task[None], Task] = {}
+        width = run.config.get("max_concurrency")
+        self.width = asyncio.Semaphore(width) if width else None
+        self.writer = AsyncWriter() if run.durability == "async" and run.saver is not None else None
+        self.answers: AsyncAnswers = {
+            fx.Start: self._start,
+            fx.Cancel: self._cancel,
+            fx.Receive: self._receive,
+            **asaver_answers(run.saver, self.writer),
+            **acache_answers(run.cache),
+            **dict.fromkeys(KINDS, self._publish),
+        }
+
+    async def _publish(self, event: Any) -> None:
+        publish(self.run, event)
+
+    # -- tasks --------------------------------------------------------------------------------------------------------
+
+    async def _start(self, effect: fx.Start) -> None:
+        for task in effect.tasks:
+            self._spawn(task)
+
+    def _spawn(self, task: Task) -> None:
+        job = self.loop.create_task(self._work(task), context=copy_context())
+        self.running[job] = task
+        job.add_done_callback(self._done)
+
+    async def _work(self, task: Task) -> None:
+        if self.width is None:
+            await arun_attempt(self.run, task)
+        else:
+            async with self.width:
+                await arun_attempt(self.run, task)
+
+    def _done(self, job: asyncio.Task[None]) -> None:
+        task = self.running.pop(job)
+        if job.cancelled():
+            task.finished = False
+            task.writes = []
+            task.error = asyncio.CancelledError()
+        elif (error := job.exception()) is not None:
+            task.finished = False
+            task.error = error
+        self.post(fx.Finished(task))
+
+    async def _cancel(self, effect: fx.Cancel) -> None:
+        for job in list(self.running):
+            job.cancel()
+
+    def post(self, message: Any) -> None:
+        """Put a message into the inbox; None only wakes the reader."""
+        self.inbox.append(message)
+        self.arrived.set()
+
+    def nudge(self) -> None:
+        """Wake the reader: there are chunks. Any thread may call this."""
+        if _running_loop() is self.loop:
+            self.post(None)
+        else:
+            self.loop.call_soon_threadsafe(self.post, None)
+
+    async def _receive(self, effect: fx.Receive) -> Any:
+        while True:
+            message = await self._next(effect)
+            if message is not None:
+                return message
+
+    async def _next(self, effect: fx.Receive) -> Any:
+        while not self.inbox:
+            self.arrived.clear()
+            if effect.deadline is None:
+                await self.arrived.wait()
+            else:
+                async with asyncio.timeout(max(0.0, effect.deadline - time.monotonic())):
+                    await self.arrived.wait()
+        return self.inbox.popleft()
+
+    # -- the run ------------------------------------------------------------------------------------------------------
+
+    async def finish(self, routine: fx.Routine[T]) -> T:
+        """Run the routine to its end, with nobody reading."""
+        try:
+            step = next(routine)
+            while True:
+                try:
+                    reply = await self.answers[type(step)](step)
+                except asyncio.CancelledError as error:
+                    await self._halt()
+                    step = routine.throw(error)
+                except BaseException as error:
+                    step = routine.throw(error)
+                else:
+                    step = routine.send(reply)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def stream(self, routine: fx.Routine[T], chunks: deque[Chunk], result: list[T]) -> AsyncIterator[Chunk]:
+        """Run the routine and give its chunks as they come; its result is appended to `result`."""
+        try:
+            step = next(routine)
+            while True:
+                try:
+                    while chunks:
+                        yield chunks.popleft()
+                    if type(step) is fx.Receive:
+                        while (reply := await self._next(step)) is None:
+                            while chunks:
+                                yield chunks.popleft()
+                    else:
+                        reply = await self.answers[type(step)](step)
+                    while chunks:
+                        yield chunks.popleft()
+                except GeneratorExit:
+                    await self._abandon(routine)
+                    raise
+                except asyncio.CancelledError as error:
+                    await self._halt()
+                    step = routine.throw(error)
+                except BaseException as error:
+                    step = routine.throw(error)
+                else:
+                    step = routine.send(reply)
+        except StopIteration as end:
+            while chunks:
+                yield chunks.popleft()
+            result.append(end.value)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            while chunks:
+                yield chunks.popleft()
+            raise
+
+    async def _halt(self) -> None:
+        """Stop what runs, and wait until it has stopped."""
+        jobs = list(self.running)
+        for job in jobs:
+            job.cancel()
+        if jobs:
+            await asyncio.wait(jobs)
+
+    async def _abandon(self, routine: fx.Routine[T]) -> None:
+        await self._halt()
+        try:
+            step = routine.throw(Abandoned())
+            while True:
+                try:
+                    reply = await self.answers[type(step)](step)
+                except Exception as error:
+                    step = routine.throw(error)
+                else:
+                    step = routine.send(reply)
+        except (StopIteration, Abandoned):
+            return
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def arun_attempt(run: Run, task: Task) -> None:
+    """Drive one task's attempts, inside its own context."""
+    routine = attempt(run, task)
+    try:
+        step = next(routine)
+        while True:
+            try:
+                reply: Any = None
+                if type(step) is fx.Invoke:
+                    enter(task, step)
+                    reply = await call_async(step)
+                elif type(step) is fx.Sleep:
+                    await asyncio.sleep(step.seconds)
+                elif type(step) is fx.Open:
+                    manager, arguments = task_started_args(run, task)
+                    reply = await manager.on_chain_start(**arguments)
+                elif type(step) is fx.Close:
+                    await closing(step.manager, step.output, step.error)()
+            except BaseException as error:
+                step = routine.throw(error)
+            else:
+                step = routine.send(reply)
+    except StopIteration:
+        return
+
+
+# -- savers and caches ------------------------------------------------------------------------------------------------
+
+
+class AsyncWriter:
+    """Writes to a saver in order, beside the run; what went wrong comes out at `flush`."""
+
+    def __init__(self) -> None:
+        self.last: asyncio.Task[Any] | None = None
+
+    def submit(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        """Do this after all that was given before."""
+        self.last = asyncio.get_running_loop().create_task(_after(self.last, function, *args))
+
+    async def flush(self) -> None:
+        """Wait for the last write, and raise the first error."""
+        last, self.last = self.last, None
+        if last is not None:
+            await asyncio.shield(last)
+
+
+async def _after(previous: asyncio.Task[Any] | None, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+    if previous is not None:
+        await previous
+    return await function(*args)
+
+
+def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter | None = None) -> AsyncAnswers:
+    """Answers to the effects that concern a saver; with a writer, checkpoints are stored one step behind."""
+    if saver is None:
+        return {fx.Flush: _nothing}
+    behind = writer if not getattr(saver, "immediate", False) else None
+
+    async def submit(function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        if behind is not None:
+            behind.submit(function, *args)
+        else:
+            await function(*args)
+
+    async def get(e: fx.Load) -> Any:
+        if behind is not None:
+            await behind.flush()
+        return await saver.aget_tuple(e.config)
+
+    async def list_all(e: fx.ListCheckpoints) -> Any:
+        if behind is not None:
+            await behind.flush()
+        found = saver.alist(e.config, filter=e.filter, before=e.before, limit=e.limit)
+        return [item async for item in found]
+
+    async def put(e: fx.SaveCheckpoint) -> None:
+        await submit(saver.aput, e.config, e.checkpoint, e.metadata, dict(e.new_versions))
+
+    async def put_writes(e: fx.SaveWrites) -> None:
+        await submit(*writes_call(saver.aput_writes, e))
+
+    async def flush(_: fx.Flush) -> None:
+        if behind is not None:
+            await behind.flush()
+
+    return {
+        fx.Load: get,
+        fx.ListCheckpoints: list_all,
+        fx.SaveCheckpoint: put,
+        fx.SaveWrites: put_writes,
+        fx.Flush: flush,
+    }
+
+
+async def _nothing(_: Any) -> None:
+    """There is nothing to do."""
+
+
+async def _no_hits(_: Any) -> dict[Any, Any]:
+    return {}
+
+
+def acache_answers(cache: BaseCache[Any] | None) -> AsyncAnswers:
+    """Answers to the effects that concern a cache."""
+    if cache is None:
+        return {fx.CacheGet: _no_hits, fx.CachePut: _nothing}
+
+    async def put(e: fx.CachePut) -> None:
+        await cache.aset({(k.ns, k.key): (writes, k.ttl) for k, writes in e.entries.items()})
+
+    return {fx.CacheGet: lambda e: cache.aget(e.keys), fx.CachePut: put}

@@ -1,0 +1,111 @@
+"""One task, from its first try to its end: run the node, make writes of its answer, ask its routers, try again.
+
+A routine, like the loop; it ends with the task's fields telling how it went, and raises nothing but what must stop
+the process. What a failed attempt wrote is dropped; answers to its questions are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from runtime._words import MISSING
+from runtime.errors import GraphBubbleUp, GraphInterrupt, NodeCancelledError, ParentCommand, is_invalid_resume
+from runtime.pregel.effects import Close, Invoke, Open, Routine, Sleep
+from runtime.pregel.policy import matching, wait_before_next
+from runtime.pregel.task import Task
+from runtime.types import RetryPolicy
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from runtime._context import TaskContext
+    from runtime.pregel.run import Run
+
+
+def attempt(run: Run, task: Task) -> Routine[None]:
+    """Try the task until it succeeds, stops to ask, or has used up its tries."""
+    context = cast("TaskContext", task.context)
+    policies: Sequence[RetryPolicy] = task.proc.retry_policy or run.graph.retry_policies
+    task.started_at = run.clock()
+    started = time.perf_counter()
+    while True:
+        context.begin()
+        task.attempts = context.attempt
+        if context.first_attempt_at is None:
+            context.first_attempt_at = task.started_at
+        if context.attempt > 1:
+            run.stream(task, "attempt", context.attempt)
+        task.writes, task.sent, task.fresh, task.error = [], [], {}, None
+        try:
+            yield from _once(run, task, context)
+            task.finished = True
+        except GraphInterrupt as stop:
+            task.writes = []
+            task.interrupts = tuple(stop.args[0]) if stop.args else ()
+            task.error = stop
+        except GraphBubbleUp as control:
+            task.writes, task.error = [], control
+        except Exception as error:
+            task.writes, task.error = [], error
+            policy = None if is_invalid_resume(error) else matching(policies, error)
+            if policy is not None and context.attempt < policy.max_attempts:
+                yield Sleep(wait_before_next(policy, context.attempt))
+                continue
+            error.add_note(f"During task with name '{task.node}' and id '{task.id}'")
+        task.duration = time.perf_counter() - started
+        return
+
+
+def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
+    config = context.config = run.task_config(task)
+    if run.manager is None:
+        yield from _run(run, task, context, config, None)
+        return
+    manager = yield Open(task)
+    try:
+        output = yield from _run(run, task, context, _below(config, manager, "seq:step:1"), manager)
+    except BaseException as error:
+        yield Close(manager, None, error)
+        raise
+    yield Close(manager, output, None)
+
+
+def _run(run: Run, task: Task, context: TaskContext, config: RunnableConfig, manager: Any) -> Routine[Any]:
+    node = task.proc
+    context.config = config
+    try:
+        output = yield Invoke(node.bound, task.input, config, task.timeout or node.timeout)
+    except ParentCommand as up:
+        # It comes from a graph that this node runs, and so it is meant for this graph.
+        output = replace(up.args[0], graph=None)
+    except asyncio.CancelledError as error:
+        if not run.asynchronous or not _is_cancelling():
+            raise NodeCancelledError(task.node) from error
+        raise
+    writes = task.writes
+    if task.sent:
+        writes.extend(task.sent)
+    for writer in node.writers:
+        writes.extend(writer(output))
+    for index, branch in enumerate(node.branches):
+        state = context.read(branch.read, fresh=True)
+        asked = branch.input(None if state is MISSING else state, output)
+        below = config if manager is None else _below(config, manager, f"seq:step:{len(node.writers) + index + 2}")
+        answer = yield Invoke(branch.path, asked, below)
+        writes.extend(branch.writes(answer))
+    return output
+
+
+def _is_cancelling() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _below(config: RunnableConfig, manager: Any, tag: str) -> RunnableConfig:
+    """The config of what runs inside of a task's own run."""
+    below = {**config, "callbacks": manager.get_child(tag)}
+    return cast("RunnableConfig", below)

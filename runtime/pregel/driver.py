@@ -1,0 +1,331 @@
+"""The sync driver: answers a routine's effects with plain calls and threads.
+
+A superstep of one task runs it in the caller's own thread. Of several, the caller works off the queue itself, and
+each worker that is woken wakes one more while work is left; so short tasks never wait for a thread, and blocking ones
+overlap. Only a live stream moves its tasks to workers altogether, since its reader must be free to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import queue
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from runtime.events import KINDS
+from runtime.pregel import effects as fx
+from runtime.pregel.attempt import attempt
+from runtime.pregel.enter import call_sync, closing, enter, task_started_args
+from runtime.pregel.projections import publish
+from runtime.pregel.run import Chunk
+
+if TYPE_CHECKING:
+    from runtime.cache.base import BaseCache
+    from runtime.checkpoint.base import BaseCheckpointSaver
+    from runtime.pregel.run import Run
+    from runtime.pregel.task import Task
+
+T = TypeVar("T")
+Answers = dict[type[Any], Callable[[Any], Any]]
+
+_pool = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="runtime")
+_EVENTS = frozenset(KINDS)
+
+
+class Abandoned(BaseException):
+    """The reader of a stream went away; the run stops at the last barrier."""
+
+
+def drive(routine: fx.Routine[T], answers: Answers) -> T:
+    """Run a routine that needs no tasks to its end, and give its result."""
+    try:
+        step = next(routine)
+        while True:
+            try:
+                reply = answers[type(step)](step)
+            except Exception as error:
+                step = routine.throw(error)
+            else:
+                step = routine.send(reply)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+class SyncDriver:
+    """Answers the effects of one run."""
+
+    def __init__(self, run: Run, live: bool) -> None:
+        self.run = run
+        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.waiting: deque[tuple[Task, Context]] = deque()
+        self.live = live or run.graph.step_timeout is not None
+        self.width = run.config.get("max_concurrency") or 0
+        self.busy = 0
+        self.writer = Writer() if run.durability == "async" and run.saver is not None else None
+        self.answers: Answers = {
+            fx.Start: self._start,
+            fx.Cancel: self._cancel,
+            fx.Receive: self._receive,
+            **saver_answers(run.saver, self.writer),
+            **cache_answers(run.cache),
+            **dict.fromkeys(KINDS, self._publish),
+        }
+
+    def _publish(self, event: Any) -> None:
+        publish(self.run, event)
+
+    # -- tasks --------------------------------------------------------------------------------------------------------
+
+    def _start(self, effect: fx.Start) -> None:
+        self.waiting.extend((task, copy_context()) for task in effect.tasks)
+        if self.live:
+            for _ in range(min(len(effect.tasks), self.width or len(effect.tasks))):
+                _pool.submit(self._work)
+        elif len(effect.tasks) > 1 and self.width != 1:
+            self.busy = 1
+            _pool.submit(self._work, True)
+
+    def _cancel(self, effect: fx.Cancel) -> None:
+        while self.waiting:
+            try:
+                task, _ = self.waiting.popleft()
+            except IndexError:
+                return
+            task.error = asyncio.CancelledError("A sibling failed before this task began.")
+            task.started_at = 0.0
+            self.inbox.put(fx.Finished(task))
+
+    def _receive(self, effect: fx.Receive) -> Any:
+        if not self.live:
+            try:
+                return self.inbox.get_nowait()
+            except queue.Empty:
+                pass
+            try:
+                task, context = self.waiting.popleft()
+            except IndexError:
+                pass
+            else:
+                context.run(run_attempt, self.run, task)
+                return fx.Finished(task)
+        timeout = None if effect.deadline is None else max(0.0, effect.deadline - time.monotonic())
+        try:
+            return self.inbox.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(f"A superstep took longer than step_timeout={self.run.graph.step_timeout} s.") from None
+
+    def _work(self, wake: bool = False) -> None:
+        """One worker: take tasks while there are any, and wake one more first."""
+        while True:
+            try:
+                task, context = self.waiting.popleft()
+            except IndexError:
+                return
+            if wake and self.waiting and (not self.width or self.busy + 1 < self.width):
+                self.busy += 1
+                _pool.submit(self._work, True)
+                wake = False
+            try:
+                context.run(run_attempt, self.run, task)
+            except BaseException as error:
+                task.error = error
+            self.inbox.put(fx.Finished(task))
+
+    # -- the run ------------------------------------------------------------------------------------------------------
+
+    def finish(self, routine: fx.Routine[T]) -> T:
+        """Run the routine to its end in this thread, with nobody reading."""
+        answers = self.answers
+        try:
+            step = next(routine)
+            while True:
+                try:
+                    reply = answers[type(step)](step)
+                except BaseException as error:
+                    step = routine.throw(error)
+                else:
+                    step = routine.send(reply)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def stream(self, routine: fx.Routine[T], chunks: deque[Chunk]) -> Generator[Chunk, None, T]:
+        """Run the routine, and give its chunks as they come."""
+        try:
+            step = next(routine)
+            while True:
+                try:
+                    if chunks:
+                        yield from _drain(chunks)
+                    if type(step) is fx.Receive and self.live:
+                        reply = yield from self._receive_live(step, chunks)
+                    else:
+                        reply = self.answers[type(step)](step)
+                    if chunks:
+                        yield from _drain(chunks)
+                except GeneratorExit:
+                    self._abandon(routine)
+                    raise
+                except BaseException as error:
+                    step = routine.throw(error)
+                else:
+                    step = routine.send(reply)
+        except StopIteration as end:
+            yield from _drain(chunks)
+            result: T = end.value
+            return result
+        except BaseException:
+            yield from _drain(chunks)
+            raise
+
+    def _receive_live(self, effect: fx.Receive, chunks: deque[Chunk]) -> Generator[Chunk, None, Any]:
+        while True:
+            message = self._receive(effect)
+            yield from _drain(chunks)
+            if message is not None:
+                return message
+
+    def nudge(self) -> None:
+        """Wake the reader: there are chunks."""
+        self.inbox.put(None)
+
+    def _abandon(self, routine: fx.Routine[T]) -> None:
+        """Keep pumping until the routine has settled, so that what was done is saved."""
+        try:
+            step = routine.throw(Abandoned())
+            while True:
+                try:
+                    reply = self.answers[type(step)](step)
+                except Exception as error:
+                    step = routine.throw(error)
+                else:
+                    step = routine.send(reply)
+        except (StopIteration, Abandoned):
+            return
+
+
+def _drain(chunks: deque[Chunk]) -> Iterator[Chunk]:
+    while chunks:
+        yield chunks.popleft()
+
+
+def run_attempt(run: Run, task: Task) -> None:
+    """Drive one task's attempts, inside its own context."""
+    routine = attempt(run, task)
+    try:
+        step = next(routine)
+        while True:
+            try:
+                reply: Any = None
+                if type(step) is fx.Invoke:
+                    enter(task, step)
+                    reply = call_sync(step)
+                elif type(step) is fx.Sleep:
+                    time.sleep(step.seconds)
+                elif type(step) is fx.Open:
+                    manager, arguments = task_started_args(run, task)
+                    reply = manager.on_chain_start(**arguments)
+                elif type(step) is fx.Close:
+                    closing(step.manager, step.output, step.error)()
+            except BaseException as error:
+                step = routine.throw(error)
+            else:
+                step = routine.send(reply)
+    except StopIteration:
+        return
+
+
+# -- savers and caches ------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Writes to a saver in order, one thread behind the run; what went wrong comes out at `flush`."""
+
+    def __init__(self) -> None:
+        self.last: Future[Any] | None = None
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> None:
+        """Do this after all that was given before."""
+        self.last = _pool.submit(_after, self.last, function, *args)
+
+    def flush(self) -> None:
+        """Wait for the last write, and raise the first error."""
+        last, self.last = self.last, None
+        if last is not None:
+            last.result()
+
+
+def _after(previous: Future[Any] | None, function: Callable[..., Any], *args: Any) -> Any:
+    if previous is not None:
+        previous.result()
+    return function(*args)
+
+
+def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None = None) -> Answers:
+    """Answers to the effects that concern a saver; with a writer, checkpoints are stored one step behind."""
+    if saver is None:
+        return {fx.Flush: lambda _: None}
+    behind = writer if not getattr(saver, "immediate", False) else None
+
+    def submit(function: Callable[..., Any], *args: Any) -> None:
+        if behind is not None:
+            behind.submit(function, *args)
+        else:
+            function(*args)
+
+    def read(function: Callable[[], Any]) -> Any:
+        if behind is not None:
+            behind.flush()
+        return function()
+
+    def put(e: fx.SaveCheckpoint) -> None:
+        submit(saver.put, e.config, e.checkpoint, e.metadata, dict(e.new_versions))
+
+    def put_writes(e: fx.SaveWrites) -> None:
+        submit(*writes_call(saver.put_writes, e))
+
+    return {
+        fx.Load: lambda e: read(lambda: saver.get_tuple(e.config)),
+        fx.ListCheckpoints: lambda e: read(
+            lambda: list(saver.list(e.config, filter=e.filter, before=e.before, limit=e.limit))
+        ),
+        fx.SaveCheckpoint: put,
+        fx.SaveWrites: put_writes,
+        fx.Flush: lambda _: behind.flush() if behind is not None else None,
+    }
+
+
+def writes_call(put_writes: Callable[..., Any], effect: fx.SaveWrites) -> tuple[Any, ...]:
+    """The call that stores a task's writes; older savers take no task path."""
+    arguments = (effect.config, effect.writes, effect.task_id)
+    return (put_writes, *arguments, effect.task_path) if _takes_path(put_writes) else (put_writes, *arguments)
+
+
+_paths: dict[Any, bool] = {}
+
+
+def _takes_path(put_writes: Callable[..., Any]) -> bool:
+
+
+    function = getattr(put_writes, "__func__", put_writes)
+    known = _paths.get(function)
+    if known is None:
+        names = inspect.signature(put_writes).parameters
+        known = _paths[function] = "task_path" in names
+    return known
+
+
+def cache_answers(cache: BaseCache[Any] | None) -> Answers:
+    """Answers to the effects that concern a cache."""
+    if cache is None:
+        return {fx.CacheGet: lambda _: {}, fx.CachePut: lambda _: None}
+    return {
+        fx.CacheGet: lambda e: cache.get(e.keys),
+        fx.CachePut: lambda e: cache.set({(k.ns, k.key): (writes, k.ttl) for k, writes in e.entries.items()}),
+    }

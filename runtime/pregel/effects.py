@@ -1,0 +1,198 @@
+"""The closed sets that the loop and its drivers speak in: effects asked for, messages that come back.
+
+A routine is a generator that yields effects and events. A driver answers each effect with what it asks for, and hands
+each event to whoever watches. The typed helpers at the end are the only place that touches an untyped reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
+
+from runtime.events import Event
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.base import Runnable
+
+    from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple
+    from runtime.pregel.task import Task
+
+T = TypeVar("T")
+
+# -- effects of the loop ----------------------------------------------------------------------------------------------
+
+
+class Start(NamedTuple):
+    """Run these tasks; each is answered by a `Finished` in the inbox."""
+
+    tasks: Sequence[Task]
+
+
+class Cancel(NamedTuple):
+    """Stop the tasks that have not finished. Those that cannot be stopped still send their `Finished`."""
+
+    tasks: Sequence[Task]
+
+
+class Receive(NamedTuple):
+    """The next message of the inbox. TimeoutError when none has come until `deadline` (of `time.monotonic`)."""
+
+    deadline: float | None = None
+
+
+class Load(NamedTuple):
+    """The checkpoint that a config names (the newest of its namespace without an id), or None."""
+
+    config: RunnableConfig
+
+
+class ListCheckpoints(NamedTuple):
+    """Checkpoints of a thread, newest first."""
+
+    config: RunnableConfig
+    filter: Mapping[str, Any] | None = None
+    before: RunnableConfig | None = None
+    limit: int | None = None
+
+
+class SaveCheckpoint(NamedTuple):
+    """Store a checkpoint under the config of its parent."""
+
+    config: RunnableConfig
+    checkpoint: Checkpoint
+    metadata: CheckpointMetadata
+    new_versions: Mapping[str, Any]
+
+
+class SaveWrites(NamedTuple):
+    """Store the writes of a task beside the checkpoint that the config names."""
+
+    config: RunnableConfig
+    writes: Sequence[tuple[str, Any]]
+    task_id: str
+    task_path: str
+
+
+class Flush(NamedTuple):
+    """Wait until all that was given to the saver is stored; raise what went wrong."""
+
+
+class CacheGet(NamedTuple):
+    """The writes that the cache has for these keys."""
+
+    keys: Sequence[Any]
+
+
+class CachePut(NamedTuple):
+    """Keep these writes in the cache."""
+
+    entries: Mapping[Any, Any]
+
+
+# -- effects of an attempt --------------------------------------------------------------------------------------------
+
+
+class Sleep(NamedTuple):
+    """Wait this many seconds before the next try."""
+
+    seconds: float
+
+
+class Open(NamedTuple):
+    """Tell the callbacks that a task begins; the reply is its run manager."""
+
+    task: Task
+
+
+class Close(NamedTuple):
+    """Tell the callbacks how a task's attempt ended: with an answer, or with an error."""
+
+    manager: Any
+    output: Any
+    error: BaseException | None
+
+
+class Invoke(NamedTuple):
+    """Run the user's code on an input; the reply is its answer."""
+
+    bound: Runnable[Any, Any]
+    input: Any
+    config: RunnableConfig
+    timed: Any = None
+
+
+LoopEffect = Union[
+    Start, Cancel, Receive, Load, ListCheckpoints, SaveCheckpoint, SaveWrites, Flush, CacheGet, CachePut
+]
+AttemptEffect = Union[Sleep, Open, Close, Invoke]
+Effect = Union[LoopEffect, AttemptEffect]
+
+LOOP_EFFECTS: tuple[type[Any], ...] = (
+    Start, Cancel, Receive, Load, ListCheckpoints, SaveCheckpoint, SaveWrites, Flush, CacheGet, CachePut,
+)  # fmt: skip
+ATTEMPT_EFFECTS: tuple[type[Any], ...] = (Sleep, Open, Close, Invoke)
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+
+class Spawned(NamedTuple):
+    """A task was called from inside a task; it runs already."""
+
+    task: Task
+
+
+class Streamed(NamedTuple):
+    """A task gave something to a live stream, or began another attempt (mode "attempt")."""
+
+    task: Task
+    mode: str
+    value: Any
+
+
+class Finished(NamedTuple):
+    """A task has ended: its fields say how."""
+
+    task: Task
+
+
+Message = Union[Spawned, Streamed, Finished]
+
+Routine = Generator[Union[Effect, Event], Any, T]
+
+# -- typed helpers ----------------------------------------------------------------------------------------------------
+
+
+def load(config: RunnableConfig) -> Routine[CheckpointTuple | None]:
+    """The checkpoint that the config names, or None."""
+    found: CheckpointTuple | None = yield Load(config)
+    return found
+
+
+def list_checkpoints(
+    config: RunnableConfig,
+    filter: Mapping[str, Any] | None = None,
+    before: RunnableConfig | None = None,
+    limit: int | None = None,
+) -> Routine[list[CheckpointTuple]]:
+    """Checkpoints, newest first."""
+    found: list[CheckpointTuple] = yield ListCheckpoints(config, filter, before, limit)
+    return found
+
+
+def receive(deadline: float | None = None) -> Routine[Message]:
+    """The next message."""
+    message: Message = yield Receive(deadline)
+    return message
+
+
+def cache_get(keys: Sequence[Any]) -> Routine[Mapping[Any, Any]]:
+    """The cached writes by key; only hits."""
+    found: Mapping[Any, Any] = yield CacheGet(keys)
+    return found
+
+
+def invoke(bound: Runnable[Any, Any], input: Any, config: RunnableConfig, timed: Any = None) -> Routine[Any]:
+    """The answer of the user's code."""
+    answer = yield Invoke(bound, input, config, timed)
+    return answer

@@ -1,0 +1,384 @@
+"""Reading, writing and forking a thread's state, as routines: each once, for both colours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from runtime._context import digest
+from runtime._words import (
+    CHECKPOINT_ID,
+    CHECKPOINT_NS,
+    CONF,
+    CONFIG_KEY_CHECKPOINTER,
+    COPY,
+    END,
+    ERROR,
+    INPUT,
+    INTERRUPT,
+    NULL_TASK_ID,
+    PRIVATE_PREFIX,
+    RESUME,
+    START,
+    TASKS,
+    THREAD_ID,
+)
+from runtime.checkpoint.base.id import checkpoint_id as new_id
+from runtime.errors import InvalidUpdateError
+from runtime.pregel.commands import input_writes
+from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites, invoke, list_checkpoints, load
+from runtime.pregel.node import PregelNode
+from runtime.pregel.plan import Place, Planner
+from runtime.pregel.snapshot import checkpoint_config, snapshot_of, with_parents
+from runtime.pregel.state import State, Step
+from runtime.pregel.task import UNFINISHED, Task, is_outcome, task_path_str, without_ids
+from runtime.pregel.update import update
+from runtime.pregel.write import branch_channel
+from runtime.types import StateSnapshot, StateUpdate
+from runtime.utils.config import merge_configs
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from runtime.checkpoint.base import BaseCheckpointSaver, CheckpointMetadata, CheckpointTuple
+    from runtime.pregel.main import Pregel
+
+
+
+class Site(NamedTuple):
+    """The graph, saver and config that a call on a thread's state is really about."""
+
+    graph: Pregel[Any, Any, Any, Any]
+    saver: BaseCheckpointSaver[Any]
+    config: RunnableConfig
+
+
+def site_of(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig | None) -> Site | None:
+    """Where the config points: this graph, or the nested one that its namespace names; None when there is none such.
+
+    Raises ValueError without a saver, KeyError without a thread.
+    """
+    merged = merge_configs(graph.config, config)
+    conf = dict(merged.get(CONF, {}))
+    saver = conf.get(CONFIG_KEY_CHECKPOINTER) or graph.checkpointer
+    if not saver or isinstance(saver, bool):
+        raise ValueError("This graph has no checkpointer, so no state is kept. Compile it with one.")
+    conf[THREAD_ID] = str(conf[THREAD_ID])
+    if conf.get(CHECKPOINT_ID) is not None:
+        conf[CHECKPOINT_ID] = str(conf[CHECKPOINT_ID])
+    ns = conf.get(CHECKPOINT_NS) or ""
+    found: Any = graph
+    if ns:
+        path = without_ids(ns)
+        found = next((sub for name, sub in graph.get_subgraphs(namespace=path, recurse=True) if name == path), None)
+        if found is None:
+            return None
+        if found.checkpointer is True:
+            ns = path
+    conf[CHECKPOINT_NS] = ns
+    return Site(found, saver, cast("RunnableConfig", {**merged, CONF: conf}))
+
+
+def _key(config: RunnableConfig) -> RunnableConfig:
+    """The part of a config that names a checkpoint."""
+    conf = {k: v for k, v in config[CONF].items() if k in (THREAD_ID, CHECKPOINT_NS, CHECKPOINT_ID) and v is not None}
+    return cast("RunnableConfig", {CONF: conf})
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def get_state(site: Site, subgraphs: bool) -> Routine[StateSnapshot]:
+    """The thread's state at a checkpoint, or, without an id, as it stands: with what has finished since."""
+    key = _key(site.config)
+    found = yield from load(key)
+    if found is None:
+        return StateSnapshot({}, (), site.config, None, None, None, (), ())
+    return (yield from _snapshot(site, found, live=CHECKPOINT_ID not in key[CONF], subgraphs=subgraphs))
+
+
+def get_state_history(
+    site: Site, filter: Mapping[str, Any] | None, before: RunnableConfig | None, limit: int | None
+) -> Routine[list[StateSnapshot]]:
+    """The thread's checkpoints as snapshots, newest first."""
+    found = yield from list_checkpoints(_key(site.config), filter, before, limit)
+    snapshots = []
+    for item in found:
+        snapshots.append((yield from _snapshot(site, item, live=False, subgraphs=False)))
+    return snapshots
+
+
+def _snapshot(site: Site, found: CheckpointTuple, live: bool, subgraphs: bool) -> Routine[StateSnapshot]:
+    thread = _Thread(site, found)
+    tasks = thread.planned()
+    states = (yield from _nested_states(site, tasks)) if subgraphs else {}
+    pending = dict(thread.pending)
+    thread.apply_null()
+    done = thread.apply_finished(tasks) if live else frozenset()
+    for task in tasks:
+        stored = pending.get(task.id)
+        if stored and is_outcome(stored):
+            pending[task.id] = [w for w in stored if w[0] not in (INTERRUPT, ERROR)]
+    metadata = found.metadata
+    parent = found.parent_config
+    return snapshot_of(
+        site.graph, thread.state, tasks, pending, found.config, found.checkpoint["id"],
+        None if parent is None else parent[CONF][CHECKPOINT_ID], metadata, found.checkpoint["ts"], states, done,
+    )  # fmt: skip
+
+
+def _nested_states(site: Site, tasks: Sequence[Task]) -> Routine[dict[str, StateSnapshot]]:
+    states = {}
+    for task in tasks:
+        for sub in task.proc.subgraphs:
+            if getattr(sub, "checkpointer", None) is False:
+                continue
+            conf = {
+                **{k: v for k, v in site.config[CONF].items() if not k.startswith(PRIVATE_PREFIX) and k != CHECKPOINT_ID},
+                CHECKPOINT_NS: without_ids(task.ns) if getattr(sub, "checkpointer", None) is True else task.ns,
+            }
+            nested = Site(cast("Any", sub), site.saver, cast("RunnableConfig", {CONF: conf}))
+            states[task.id] = yield from get_state(nested, True)
+            break
+    return states
+
+
+class _Thread:
+    """A checkpoint of a thread that somebody reads or edits: its state, and the writes stored beside it."""
+
+    def __init__(self, site: Site, found: CheckpointTuple | None) -> None:
+        graph = site.graph
+        program = graph.program
+        self.saver = site.saver
+        self.ns = site.config[CONF].get(CHECKPOINT_NS, "")
+        self.pending: dict[str, list[tuple[str, Any]]] = {}
+        if found is None:
+            self.state, self.step = State.fresh(program, new_id()), -2
+            self.metadata: Mapping[str, Any] = {}
+            self.saved_versions: dict[str, Any] = {}
+            return
+        self.state = State.restored(program, graph.migrated(found.checkpoint))
+        self.metadata = found.metadata
+        self.step = found.metadata.get("step", -2)
+        self.saved_versions = dict(self.state.versions)
+        for id, channel, value in found.pending_writes or ():
+            self.pending.setdefault(id, []).append((channel, value))
+
+    def planned(self) -> list[Task]:
+        """The tasks that would run next, in the order in which the nodes were added."""
+        self.state.updated = None
+        return Planner(Place(self.ns), self.state, self.step + 1, 0, {}).outlook()
+
+    def advance(self, tasks: Sequence[Task]) -> Step:
+        step = update(self.state, tasks, self.saver.get_next_version, self.step + 1)
+        self.state.advance(step)
+        return step
+
+    def apply_null(self) -> None:
+        """Take in what a caller's command wrote without a task."""
+        writes = [w for w in self.pending.get(NULL_TASK_ID, ()) if w[0] != RESUME]
+        if writes:
+            self.advance([pseudo_task(INPUT, writes)])
+
+    def apply_finished(self, tasks: Sequence[Task]) -> frozenset[str]:
+        """Take in the stored writes of tasks that have finished, and tell which those are."""
+        done = []
+        for task in tasks:
+            stored = self.pending.get(task.id)
+            if stored and is_outcome(stored):
+                task.writes = [w for w in stored if w[0] not in UNFINISHED]
+                done.append(task)
+        if done:
+            self.advance(done)
+        return frozenset(task.id for task in done)
+
+
+_NOBODY = PregelNode(channels=[], triggers=[])
+
+
+def pseudo_task(node: str, writes: Sequence[tuple[str, Any]], triggers: Sequence[str] = ()) -> Task:
+    """Writes that no task made, as if one had."""
+    task = Task(NULL_TASK_ID, node, (node,), "", None, _NOBODY, triggers)
+    task.writes = list(writes)
+    return task
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def bulk_update_state(site: Site, supersteps: Sequence[Sequence[StateUpdate]]) -> Routine[RunnableConfig]:
+    """One checkpoint for each list of updates, each a child of the one before; the config of the last."""
+    if not supersteps:
+        raise ValueError("bulk_update_state needs at least one superstep of updates.")
+    config = site.config
+    for updates in supersteps:
+        if not updates:
+            raise ValueError("bulk_update_state got a superstep without updates. Leave it out.")
+        config = yield from _update_once(site._replace(config=config), [StateUpdate(*item) for item in updates])
+    yield Flush()
+    return config
+
+
+def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConfig]:
+    key = _key(site.config)
+    found = yield from load(key)
+    thread = _Thread(site, found)
+    first = updates[0]
+    special = first.as_node in (END, INPUT, COPY)
+    if special and len(updates) > 1:
+        raise InvalidUpdateError(f"as_node={first.as_node!r} stands for itself: give it as the superstep's only update.")
+    if first.as_node == COPY:
+        return (yield from _copy(site, thread, found, first))
+    live = CHECKPOINT_ID not in key[CONF]
+    if first.values is None and first.as_node is None and len(updates) == 1:
+        return (yield from _save(site, thread, found, "update"))
+    tasks = thread.planned()
+    if first.as_node == END:
+        if first.values is not None:
+            raise InvalidUpdateError("Updating as END settles the thread and takes no values: pass values=None.")
+        thread.apply_null()
+        _settle(thread, tasks)
+        return (yield from _save(site, thread, found, "update"))
+    if first.as_node == INPUT:
+        writes = input_writes(site.graph.program.input_channels, first.values, site.graph.program)
+        for task in tasks:
+            task.writes = []
+        thread.advance([*tasks, pseudo_task(INPUT, writes)])
+        return (yield from _save(site, thread, found, "input"))
+    if live and found is not None:
+        thread.apply_null()
+        thread.apply_finished(tasks)
+    made = []
+    for index, item in enumerate(updates):
+        made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index)))
+    if found is not None:
+        for task in made:
+            yield SaveWrites(_put_config(site, found.checkpoint["id"]), task.writes, task.id, task_path_str(task.path))
+    thread.advance(made)
+    return (yield from _save(site, thread, found, "update"))
+
+
+def _settle(thread: _Thread, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        stored = thread.pending.get(task.id, ())
+        task.writes = [w for w in stored if w[0] not in UNFINISHED] if is_outcome(stored) else []
+    while tasks:
+        thread.advance(tasks)
+        tasks = thread.planned()
+        for task in tasks:
+            task.writes = []
+
+
+def _as_node(
+    site: Site, thread: _Thread, item: StateUpdate, tasks: Sequence[Task], fresh: bool, count: int, index: int
+) -> Routine[Task]:
+    nodes = site.graph.nodes
+    name = item.as_node
+    if name is None:
+        if count > 1:
+            raise InvalidUpdateError("Several updates in one superstep each need as_node.")
+        name = infer_node(site.graph, thread.state, fresh)
+    if name not in nodes:
+        raise InvalidUpdateError(f"as_node={name!r} is no node of this graph. Its nodes: {', '.join(nodes)}.")
+    node = nodes[name]
+    if not node.writers and not node.branches:
+        raise InvalidUpdateError(f"Node {name!r} writes nothing, so no update can be made in its name.")
+    id = item.task_id or _update_id(thread.state.checkpoint_id, index)
+    task = Task(id, name, (INTERRUPT, index), "", None, node, (INTERRUPT,))
+    for writer in node.writers:
+        task.writes.extend(writer(item.values))
+    for branch in node.branches:
+        state = task.read_fresh(thread.state, branch.read)
+        answer = yield from invoke(branch.path, branch.input(state, item.values), site.config)
+        task.writes.extend(branch.writes(answer))
+    if item.as_node is None:
+        task.writes.extend(_kept_moves(site, thread, node, task, tasks))
+    return task
+
+
+def _kept_moves(
+    site: Site, thread: _Thread, node: PregelNode, task: Task, tasks: Sequence[Task]
+) -> Sequence[tuple[str, Any]]:
+    """What was next stays next, where the node that wrote last chose it by a Command and no edge can choose it again."""
+    wakes = {trigger for other in site.graph.nodes.values() for trigger in other.triggers} | {TASKS}
+    if node.branches or any(name in wakes for name, _ in task.writes) or task.node == START:
+        return ()
+    moves: list[tuple[str, Any]] = [
+        (branch_channel(other.node), None)
+        for other in tasks
+        if branch_channel(other.node) in site.graph.program.channels and other.path[0] != "__pregel_push"
+        and not is_outcome(thread.pending.get(other.id, ()))
+    ]
+    moves.extend((TASKS, send) for send in thread.state.pending_sends())
+    return moves
+
+
+def _update_id(checkpoint_id: str, index: int) -> str:
+    text = digest(f"{checkpoint_id}{INTERRUPT}{index}")
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def infer_node(graph: Pregel[Any, Any, Any, Any], state: State, fresh: bool = False) -> str:
+    """The node in whose name an update without `as_node` is made: the one that ran last.
+
+    Raises InvalidUpdateError when several ran last.
+    """
+    if len(graph.nodes) == 1:
+        return next(iter(graph.nodes))
+    seen = {name: versions for name, versions in state.seen.items() if name in graph.nodes}
+    last = sorted((max(versions.values()), name) for name, versions in seen.items() if versions)
+    if not last and isinstance(graph.input_channels, str) and graph.input_channels in graph.nodes:
+        return graph.input_channels
+    if last and (len(last) == 1 or last[-1][0] != last[-2][0]):
+        return last[-1][1]
+    names = ", ".join(name for version, name in last if version == last[-1][0])
+    raise InvalidUpdateError(
+        f"The update is ambiguous: {names + ' wrote last' if names else 'no node has run'}. "
+        "Say in whose name it is made, with as_node=."
+    )
+
+
+def _copy(site: Site, thread: _Thread, found: CheckpointTuple | None, item: StateUpdate) -> Routine[RunnableConfig]:
+    """Clone a checkpoint beside itself; a list of updates as values is then applied to the clone."""
+    if found is None:
+        raise InvalidUpdateError("as_node='__copy__' clones a checkpoint, and this thread has none.")
+    parent = found.parent_config
+    parent_id = None if parent is None else parent[CONF][CHECKPOINT_ID]
+    thread.saved_versions = {}
+    config = yield from _put(site, thread, parent_id, "fork", thread.step, found)
+    if not isinstance(item.values, list):
+        return config
+    return (yield from _update_once(site._replace(config=config), [StateUpdate(*pair) for pair in item.values]))
+
+
+def _save(site: Site, thread: _Thread, found: CheckpointTuple | None, source: Any) -> Routine[RunnableConfig]:
+    parent_id = None if found is None else found.checkpoint["id"]
+    step = thread.step + 1 if found is not None else (0 if source != "input" else -1)
+    return (yield from _put(site, thread, parent_id, source, step, found))
+
+
+def _put(
+    site: Site, thread: _Thread, parent_id: str | None, source: Any, step: int, found: CheckpointTuple | None
+) -> Routine[RunnableConfig]:
+
+
+    state = thread.state
+    id = new_id()
+    checkpoint = state.to_checkpoint(id, time.time())
+    parents = dict((found.metadata if found is not None else {}).get("parents") or {})
+    metadata: dict[str, Any] = {"source": source, "step": step, "parents": parents}
+    changed = {k: v for k, v in state.versions.items() if thread.saved_versions.get(k) != v}
+    yield SaveCheckpoint(_put_config(site, parent_id), checkpoint, cast("CheckpointMetadata", metadata), changed)
+    base = cast("RunnableConfig", {CONF: {THREAD_ID: site.config[CONF][THREAD_ID], CHECKPOINT_NS: thread.ns}})
+    return with_parents(checkpoint_config(base, id), metadata)
+
+
+def _put_config(site: Site, parent_id: str | None) -> RunnableConfig:
+    conf = {k: v for k, v in site.config[CONF].items() if not k.startswith(PRIVATE_PREFIX)}
+    conf.pop(CHECKPOINT_ID, None)
+    if parent_id is not None:
+        conf[CHECKPOINT_ID] = parent_id
+    return cast("RunnableConfig", {CONF: conf, "metadata": site.config.get("metadata", {})})
+
+

@@ -1,0 +1,143 @@
+"""The plan of a superstep: which tasks run, and what each is given.
+
+A node runs because a channel that it listens to has a newer version than the node has seen, and for no other reason.
+First come the queued Sends, in the order of the queue; then the woken nodes. Within a run only the listeners of what
+the last superstep changed are looked at, by name; a thread's state seen from outside is planned over all nodes, in
+the order in which they were added.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime._context import TaskContext
+from runtime._words import MISSING, PULL, PUSH, TASKS
+from runtime.events import Trigger
+from runtime.pregel.isolate import isolate
+from runtime.pregel.state import State
+from runtime.pregel.task import Task, child_ns, id_bytes, task_id, task_ns, task_path_str
+from runtime.types import Send
+
+if TYPE_CHECKING:
+    from runtime.pregel.node import PregelNode
+    from runtime.pregel.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+class Place:
+    """A namespace of a thread, for who plans without running."""
+
+    __slots__ = ("ns",)
+
+    def __init__(self, ns: str) -> None:
+        self.ns = ns
+
+
+class Planner:
+    """Makes the tasks of one superstep: the run, its state, and the superstep's number."""
+
+    __slots__ = ("resumes", "run", "seed", "state", "step", "stop")
+
+    def __init__(self, run: Run | Place, state: State, step: int, stop: int, resumes: dict[str, list[Any]]) -> None:
+        self.run = run
+        self.state = state
+        self.step = step
+        self.stop = stop
+        self.seed = id_bytes(state.checkpoint_id)
+        self.resumes = resumes
+
+    def tasks(self) -> list[Task]:
+        """The tasks of this superstep, each with its input and ready to run."""
+        return [task for task in self.outlook() if self._ready(task)]
+
+    def outlook(self) -> list[Task]:
+        """The same tasks without their inputs: what would run, for who only looks."""
+        found = [task for i, send in enumerate(self.state.pending_sends()) if (task := self.push(i, send)) is not None]
+        found.extend(task for name in self._candidates() if (task := self.pull(name)) is not None)
+        return found
+
+    def _candidates(self) -> Iterable[str]:
+        state, program = self.state, self.state.program
+        if not state.versions:
+            return ()
+        if not state.updated:
+            return program.nodes
+        names = {name for channel in state.updated for name in program.listeners.get(channel, ())}
+        return sorted(names) if len(names) > 1 else names
+
+    def pull(self, name: str) -> Task | None:
+        """The task of a node that a channel has woken, or None when none has."""
+        state = self.state
+        node = state.program.nodes[name]
+        if isinstance(node.channels, str) and not state.available(node.channels):
+            return None
+        seen = state.seen.get(name)
+        fired = self._fired(node, seen)
+        if not fired:
+            return None
+        ns = child_ns(self.run.ns, name)
+        id = task_id(self.seed, ns, str(self.step), state.program.pull_suffix(name))
+        return Task(id, name, (PULL, name), task_ns(ns, id), MISSING, node, node.all_triggers, fired)
+
+    def _ready(self, task: Task) -> bool:
+        answered = list(self.resumes.get(task.id, ()))
+        task.context = TaskContext(self.run, task, self.state, self.step, self.stop, answered)
+        if task.input is not MISSING:
+            return True
+        try:
+            task.input = self._input(task.proc, task)
+        except Exception as error:
+            error.add_note(f"This happened while the input of node '{task.node}' was made, at superstep {self.step}.")
+            error.add_note(f"The task's path is {task_path_str(task.path)}.")
+            raise
+        return True
+
+    def _fired(self, node: PregelNode, seen: Any) -> tuple[Trigger, ...]:
+        state = self.state
+        fired = []
+        for trigger in node.triggers:
+            version = state.versions.get(trigger)
+            if version is None or not state.available(trigger):
+                continue
+            before = seen.get(trigger) if seen is not None else None
+            if before is None or version > before:
+                fired.append(Trigger(trigger, version, before))
+        return tuple(fired)
+
+    def push(self, index: int, send: Any) -> Task | None:
+        """The task of one queued Send, or None (and a warning) when it cannot be run."""
+        if not isinstance(send, Send):
+            logger.warning("Superstep %s: %r in the queue of Sends is no Send. It is ignored.", self.step, send)
+            return None
+        node = self.state.program.nodes.get(send.node)
+        if node is None:
+            logger.warning("Superstep %s: a Send goes to %r, which is no node. It is ignored.", self.step, send.node)
+            return None
+        ns = child_ns(self.run.ns, send.node)
+        id = task_id(self.seed, ns, str(self.step), send.node, PUSH, str(index))
+        version = self.state.versions.get(TASKS)
+        fired = (Trigger(TASKS, version, None),)
+        return Task(
+            id, send.node, (PUSH, index, False), task_ns(ns, id), isolate(send.arg), node, (PUSH,), fired, send.timeout
+        )
+
+    def _input(self, node: PregelNode, task: Task) -> Any:
+        state = self.state
+        value = state.read(node.channels)
+        managed = state.program.managed
+        if managed and not isinstance(node.channels, str):
+            for key in node.channels:
+                if key in managed:
+                    value[key] = managed[key].get(task.context)  # type: ignore[arg-type]  # just given
+        if node.mapper is not None and value is not MISSING:
+            return node.mapper(value)
+        return value
+
+
+def versions_of(state: State, names: str | Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    """The channels of an input that hold a value, with their versions."""
+    wanted = (names,) if isinstance(names, str) else names
+    return tuple((name, state.versions.get(name)) for name in wanted if name in state.values)

@@ -1,0 +1,80 @@
+"""A compiled graph as the engine walks it: tables made once, so that a superstep looks nothing up twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime._words import MISSING, TASKS
+from runtime.channels.base import BaseChannel
+from runtime.channels.untracked_value import UntrackedValue
+from runtime.managed.base import ManagedValueSpec, is_managed_value
+from runtime.pregel.node import PregelNode
+from runtime.pregel.task import pull_suffix
+
+if TYPE_CHECKING:
+    from runtime.pregel.main import Pregel
+
+Channel = BaseChannel[Any, Any, Any]
+
+
+class Program:
+    """The tables of one graph.
+
+    `listeners` gives the nodes that a channel wakes. `readable` are the channels whose value somebody may read; the
+    others only wake. `defaulted` are reducers whose schema gives a first value, which an input replaces. `silent`, `finishing` and `consumable` are the channels that react to a superstep without a
+    write, to the end of all work, and to being used as a trigger: a superstep looks at these and not at the rest.
+    """
+
+    __slots__ = (
+        "channels", "consumable", "defaulted", "finishing", "initial", "input_channels", "listeners", "managed", "nodes", "order", "output_channels",
+        "output_names", "pulls", "readable", "silent", "stream_channels", "stream_names", "untracked",
+        "vanishing",
+    )  # fmt: skip
+
+    def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:
+        self.nodes: Mapping[str, PregelNode] = graph.nodes
+        self.order = {name: index for index, name in enumerate(graph.nodes)}
+        self.managed: dict[str, ManagedValueSpec] = {k: v for k, v in graph.channels.items() if is_managed_value(v)}
+        self.channels: dict[str, Channel] = {k: v for k, v in graph.channels.items() if isinstance(v, BaseChannel)}
+        listeners: dict[str, list[str]] = defaultdict(list)
+        for name, node in graph.nodes.items():
+            for trigger in node.triggers:
+                listeners[trigger].append(name)
+        self.listeners: Mapping[str, Sequence[str]] = dict(listeners)
+        self.input_channels = graph.input_channels
+        self.output_channels = graph.output_channels
+        self.stream_channels = graph.stream_channels_asis
+        self.output_names = frozenset(as_names(self.output_channels))
+        self.stream_names = frozenset(as_names(self.stream_channels))
+        self.readable = frozenset(self._readable())
+        names = self.channels.items()
+        self.silent = frozenset(n for n, c in names if c.reacts_to_silence)
+        self.finishing = frozenset(n for n, c in names if c.may_finish)
+        self.consumable = frozenset(n for n, c in names if c.may_consume)
+        self.defaulted = frozenset(n for n, c in names if getattr(c, "has_default", False))
+        self.untracked = frozenset(n for n, c in names if isinstance(c, UntrackedValue))
+        self.vanishing = bool(self.silent & self.output_names)
+        self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
+        self.pulls: dict[str, str] = {}
+
+    def _readable(self) -> set[str]:
+        found = {*self.output_names, *self.stream_names}
+        for node in self.nodes.values():
+            found.update(as_names(node.channels))
+            for branch in node.branches:
+                found.update(as_names(branch.read))
+        return found - {TASKS}
+
+    def pull_suffix(self, name: str) -> str:
+        """What a pulled task of this node hashes besides checkpoint, namespace and superstep."""
+        found = self.pulls.get(name)
+        if found is None:
+            found = self.pulls[name] = pull_suffix(name, self.nodes[name].all_triggers)
+        return found
+
+
+def as_names(names: str | Sequence[str]) -> Sequence[str]:
+    """One name or several, as a sequence."""
+    return (names,) if isinstance(names, str) else names

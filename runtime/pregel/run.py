@@ -1,0 +1,397 @@
+"""What is fixed for one run: the graph, where its state rests, who reads its streams, and what the caller asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from langchain_core.runnables.config import var_child_runnable_config
+
+from runtime._context import TaskContext, interrupt_id
+from runtime._words import (
+    CHECKPOINT_ID,
+    CHECKPOINT_MAP,
+    CHECKPOINT_NS,
+    CONF,
+    CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_RUNTIME,
+    CONFIG_KEY_SCRATCHPAD,
+    CONFIG_KEY_STRICT_RESUME,
+    CONFIG_KEY_TASK_ID,
+    MISSING,
+    NS_SEP,
+    PRIVATE_PREFIX,
+    THREAD_ID,
+)
+from runtime.checkpoint.base.id import checkpoint_id as new_id
+from runtime.events import Watch, observers
+from runtime.pregel.program import Program
+from runtime.pregel.task import without_ids
+from runtime.runtime import ExecutionInfo, RunControl, Runtime, ServerInfo
+from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from runtime.cache.base import BaseCache
+    from runtime.checkpoint.base import BaseCheckpointSaver
+    from runtime.pregel.main import Pregel
+    from runtime.pregel.task import Task
+    from runtime.store.base import BaseStore
+    from runtime.types import Durability
+
+Chunk = tuple[tuple[str, ...], str, Any]
+"""Namespace, mode and payload of one item of a stream."""
+
+LIVE_MODES = frozenset({"custom", "messages", "tools"})
+
+
+class Answers:
+    """The answers that a resume brought: one for whoever asks first, or several by interrupt id."""
+
+    __slots__ = ("by_id", "first", "strict")
+
+    def __init__(self, by_id: Mapping[str, Any] | None = None, first: Sequence[Any] = (), strict: bool = False) -> None:
+        self.by_id = dict(by_id or {})
+        self.first = list(first)
+        self.strict = strict
+
+    def take(self, ns: str, index: int) -> Any:
+        """The answer for the next question of a task, used up; MISSING when there is none.
+
+        A map's key may be the id of that question, or of the task's first one.
+        """
+        if self.by_id:
+            found = self.by_id.pop(interrupt_id(ns, index), MISSING)
+            if found is MISSING:
+                found = self.by_id.pop(interrupt_id(ns, 0), MISSING)
+            if found is not MISSING:
+                return found
+        try:
+            return self.first.pop()
+        except IndexError:
+            return MISSING
+
+
+class Replay:
+    """A run from an earlier checkpoint: which nested graphs have already gone back to their state of that time."""
+
+    __slots__ = ("checkpoint_id", "visited")
+
+    def __init__(self, checkpoint_id: str) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.visited: set[str] = set()
+
+    def first_visit(self, ns: str) -> bool:
+        """True once for each nested graph."""
+        path = without_ids(ns)
+        if path in self.visited:
+            return False
+        self.visited.add(path)
+        return True
+
+
+class Outlet:
+    """Where a stream's chunks go: the modes asked for, and whether nested graphs are shown."""
+
+    __slots__ = ("live", "modes", "put", "root_ns", "subgraphs")
+
+    def __init__(self, modes: frozenset[str], subgraphs: bool, put: Callable[[Chunk], None], ns: str, live: bool) -> None:
+        self.modes = modes
+        self.subgraphs = subgraphs
+        self.put = put
+        self.root_ns = ns
+        self.live = live
+
+
+class Run:
+    """One run of a graph, nested or not. Everything here is settled before its first superstep.
+
+    `resuming` is the one thing that changes: it is None again after the first superstep, since later nested graphs
+    start anew.
+    """
+
+    __slots__ = (
+        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "checkpoint_map", "clock", "config", "context",
+        "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets", "output_keys", "parent", "previous", "program", "replay",
+        "resuming", "run_id", "runtime", "saver", "server_info", "store", "strict", "template", "thread_id", "watches",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        graph: Pregel[Any, Any, Any, Any],
+        config: RunnableConfig,
+        *,
+        asynchronous: bool,
+        context: Any = None,
+        durability: Durability | None = None,
+        control: RunControl | None = None,
+        output_keys: str | Sequence[str] | None = None,
+        breaks_before: Literal["*"] | Sequence[str] | None = None,
+        breaks_after: Literal["*"] | Sequence[str] | None = None,
+    ) -> None:
+        conf = config.get(CONF, {})
+        parent = conf.get(CONFIG_KEY_SCRATCHPAD)
+        self.parent: TaskContext | None = parent
+        self.graph = graph
+        self.program: Program = graph.program
+        self.config = config
+        self.asynchronous = asynchronous
+        self.id = new_id()
+        self.clock: Callable[[], float] = time.time
+        self.saver: BaseCheckpointSaver[Any] | None = self._saver(graph, parent, conf)
+        self._place(conf, parent)
+        above = parent.run if parent is not None else None
+        self.store: BaseStore | None = above.store if above is not None and above.store is not None else graph.store
+        self.cache: BaseCache[Any] | None = above.cache if above is not None and above.cache is not None else graph.cache
+        self.durability: Durability = (above.durability if above is not None else None) or durability or "async"
+        inherited: Runtime[Any] | None = conf.get(CONFIG_KEY_RUNTIME)
+        self.context = graph.coerce_context(context)
+        if self.context is None and inherited is not None:
+            self.context = inherited.context
+        self.control = control or (above.control if above is not None else None) or RunControl()
+        if self.store is None and inherited is not None:
+            self.store = inherited.store
+        self.previous = None
+        self.server_info = _server_info(conf, inherited)
+        limit = config.get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+        if limit < 1:
+            raise ValueError(f"recursion_limit must be 1 or more, not {limit}. It counts the supersteps of a run.")
+        self.limit = int(limit)
+        self.output_keys = graph.stream_channels_asis if output_keys is None else output_keys
+        self.breaks_before = breaks_before or graph.interrupt_before_nodes
+        self.breaks_after = breaks_after or graph.interrupt_after_nodes
+        self.strict = bool(conf.get(CONFIG_KEY_STRICT_RESUME))
+        self.answers = above.answers if above is not None else Answers()
+        self.replay: Replay | None = above.replay if above is not None else None
+        self.resuming: bool | None = parent.resuming if parent is not None else None
+        self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
+        self.watches: tuple[Watch, ...] = observers()
+        self.manager: Any = None
+        self.run_id = config.get("run_id")
+        self.template: dict[str, Any] = self._template()
+
+    def _saver(self, graph: Pregel[Any, Any, Any, Any], parent: TaskContext | None, conf: Mapping[str, Any]) -> Any:
+        if graph.checkpointer is False:
+            return None
+        if parent is not None:
+            return parent.run.saver
+        given = conf.get(CONFIG_KEY_CHECKPOINTER)
+        if given is not None:
+            return given
+        if graph.checkpointer is True:
+            raise RuntimeError(
+                "checkpointer=True keeps a subgraph's state in its parent's saver, and this graph runs by itself. "
+                "Compile it with a saver, such as InMemorySaver()."
+            )
+        return graph.checkpointer
+
+    def _place(self, conf: Mapping[str, Any], parent: TaskContext | None) -> None:
+        """Thread, namespace and checkpoint of this run."""
+        self.checkpoint_map: Mapping[str, str] = conf.get(CHECKPOINT_MAP) or {}
+        if parent is not None:
+            count = parent.next_nested()
+            ns = parent.ns if count == 0 else f"{parent.ns}{NS_SEP}{count}"
+            if self.graph.checkpointer is True:
+                ns = without_ids(parent.ns) if count == 0 else f"{without_ids(parent.ns)}{NS_SEP}{count}"
+            self.ns = ns
+            self.thread_id = parent.run.thread_id
+            self.asked_id: str | None = self.checkpoint_map.get(ns)
+            return
+        self.ns = ""
+        inner = bool(conf.get(CHECKPOINT_NS))
+        asked = self.checkpoint_map.get("") if inner else conf.get(CHECKPOINT_ID)
+        self.asked_id = None if asked is None else str(asked)
+        if self.saver is None:
+            thread = conf.get(THREAD_ID)
+        else:
+            if not any(not key.startswith(PRIVATE_PREFIX) for key in conf):
+                raise ValueError(
+                    "A graph with a checkpointer needs to know its thread: pass a config with "
+                    "{'configurable': {'thread_id': …}}; 'checkpoint_ns' and 'checkpoint_id' are optional beside it."
+                )
+            thread = conf[THREAD_ID]
+        self.thread_id: str | None = None if thread is None else str(thread)
+
+    @property
+    def nested(self) -> bool:
+        """True for a graph that a task of another graph runs."""
+        return self.parent is not None
+
+    @property
+    def watched(self) -> bool:
+        """True when somebody wants this run's events."""
+        return bool(self.watches or self.outlets)
+
+    @property
+    def ns_parts(self) -> tuple[str, ...]:
+        """The namespace as a stream shows it: () at the top."""
+        return tuple(self.ns.split(NS_SEP)) if self.ns else ()
+
+    @property
+    def saver_config(self) -> RunnableConfig:
+        """The config under which this run's checkpoints are found, without an id."""
+        return cast("RunnableConfig", {CONF: {THREAD_ID: self.thread_id, CHECKPOINT_NS: self.ns}})
+
+    @property
+    def parents(self) -> Mapping[str, str]:
+        """The checkpoints of the graphs around this one, by namespace."""
+        if self.parent is None:
+            return {}
+        above = self.parent.run
+        return {**above.parents, above.ns: self.parent.state.checkpoint_id}
+
+    def put_config(self, parent_id: str | None) -> RunnableConfig:
+        """The config under which a checkpoint or writes are stored: the call's, with thread, namespace and parent."""
+        conf = {k: v for k, v in self.config.get(CONF, {}).items() if not k.startswith(PRIVATE_PREFIX)}
+        conf.pop(CHECKPOINT_MAP, None)
+        conf[THREAD_ID], conf[CHECKPOINT_NS] = self.thread_id, self.ns
+        conf.pop(CHECKPOINT_ID, None)
+        if parent_id is not None:
+            conf[CHECKPOINT_ID] = parent_id
+        return cast("RunnableConfig", {CONF: conf, "metadata": self.config.get("metadata", {})})
+
+    def new_checkpoint_id(self) -> str:
+        """An id that sorts after all ids of this process."""
+        return new_id()
+
+    # -- configs of tasks ---------------------------------------------------------------------------------------------
+
+    def _template(self) -> dict[str, Any]:
+        config = self.config
+        conf = {k: v for k, v in config.get(CONF, {}).items() if k not in (CHECKPOINT_ID, CHECKPOINT_NS)}
+        if self.thread_id is not None:
+            conf[THREAD_ID] = self.thread_id
+        metadata = {k: v for k, v in config.get("metadata", {}).items() if k not in _TASK_KEYS}
+        template: dict[str, Any] = {"tags": config.get("tags") or [], "metadata": metadata, CONF: conf, "callbacks": None}
+        if not isinstance(limit := config.get("recursion_limit"), type(DEFAULT_RECURSION_LIMIT)) and limit is not None:
+            template["recursion_limit"] = limit
+        if "max_concurrency" in config:
+            template["max_concurrency"] = config["max_concurrency"]
+        return template
+
+    def task_config(self, task: Task) -> RunnableConfig:
+        """The config that a task's code sees: the run's, with where the task stands, and its `Runtime`."""
+        template = self.template
+        context = task.context
+        assert context is not None
+        state = context.state
+        node = task.proc
+        metadata = {
+            **template["metadata"],
+            "langgraph_step": context.step,
+            "langgraph_node": task.node,
+            "langgraph_triggers": task.triggers if isinstance(task.triggers, tuple) else tuple(task.triggers),
+            "langgraph_path": task.path,
+            "langgraph_checkpoint_ns": task.ns,
+        }
+        if node.metadata:
+            metadata.update(node.metadata)
+        config: dict[str, Any] = {
+            **template,
+            "metadata": metadata,
+            CONF: {
+                **template[CONF],
+                CONFIG_KEY_RUNTIME: self._runtime(task, context),
+                CONFIG_KEY_TASK_ID: task.id,
+                CONFIG_KEY_SCRATCHPAD: context,
+                CHECKPOINT_MAP: {**self.checkpoint_map, self.ns: state.checkpoint_id},
+                CHECKPOINT_ID: None,
+                CHECKPOINT_NS: task.ns,
+            },
+        }
+        if node.tags:
+            config["tags"] = [*template["tags"], *node.tags]
+        if self.saver is not None:
+            config[CONF][CONFIG_KEY_CHECKPOINTER] = self.saver
+        return cast("RunnableConfig", config)
+
+    def _runtime(self, task: Task, context: TaskContext) -> Runtime[Any]:
+        return Runtime(
+            context=self.context,
+            store=self.store,
+            stream_writer=self._writer(task),
+            previous=self.previous,
+            execution_info=ExecutionInfo(
+                context.state.checkpoint_id,
+                task.ns,
+                task.id,
+                self.thread_id,
+                None if self.run_id is None else str(self.run_id),
+                context.attempt or 1,
+                context.first_attempt_at,
+            ),
+            server_info=self.server_info,
+            control=self.control,
+        )
+
+    def _writer(self, task: Task) -> Callable[[Any], None]:
+        wants = self.watches or any("custom" in outlet.modes for outlet in self.outlets)
+        if not wants:
+            return _no_writer
+        return lambda item: self.stream(task, "custom", item)
+
+    def stream(self, task: Task, mode: str, value: Any) -> None:
+        """Hand one live item to whoever reads or watches, from whatever thread the task runs in."""
+        from runtime.pregel.projections import streamed  # noqa: PLC0415 - it projects runs
+
+        streamed(self, task, mode, value)
+
+    def set_replay(self, checkpoint_id: str) -> None:
+        """Nested graphs go back too, on their first visit."""
+        self.replay = Replay(checkpoint_id)
+
+
+def _no_writer(_: Any) -> None:
+    """Nobody reads the custom stream."""
+
+
+_TASK_KEYS = frozenset(
+    {"langgraph_step", "langgraph_node", "langgraph_triggers", "langgraph_path", "langgraph_checkpoint_ns"}
+)
+
+
+def _server_info(conf: Mapping[str, Any], inherited: Runtime[Any] | None) -> ServerInfo | None:
+    if "assistant_id" in conf or "graph_id" in conf:
+        return ServerInfo(
+            assistant_id=str(conf.get("assistant_id", "")),
+            graph_id=str(conf.get("graph_id", "")),
+            user=conf.get("langgraph_auth_user"),
+        )
+    return inherited.server_info if inherited is not None else None
+
+
+def whole_config(graph_config: RunnableConfig | None, config: RunnableConfig | None) -> RunnableConfig:
+    """The call's config over the graph's own over the ambient one, with defaults."""
+    if not config and not graph_config and var_child_runnable_config.get() is None:
+        return {"tags": [], "metadata": {}, "callbacks": None, "recursion_limit": DEFAULT_RECURSION_LIMIT, CONF: {}}
+    return ensure_config(graph_config, config)
+
+
+def traced() -> bool:
+    """True when some tracer or global handler of langchain-core would see a run."""
+    return _langsmith_on() or "langchain_core.tracers.context" in sys.modules and _has_hooks()
+
+
+def _langsmith_on() -> bool:
+
+    return any(
+        os.environ.get(name, "").lower() in ("true", "1")
+        for name in ("LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING")
+    )
+
+
+def _has_hooks() -> bool:
+    from langchain_core.tracers import context  # noqa: PLC0415 - looked at only where it is loaded already
+
+    return any(
+        var.get() is not None or (env is not None and _on(env)) for var, _, _, env in context._configure_hooks
+    ) or context.tracing_v2_callback_var.get() is not None
+
+
+def _on(name: str) -> bool:
+
+    return os.environ.get(name, "").lower() in ("true", "1")

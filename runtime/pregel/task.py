@@ -1,0 +1,159 @@
+"""A task: one run of one node in one superstep; its identity, and the writes that wait at the barrier.
+
+A task's id is a hash of what determines it (the checkpoint, the namespace, the superstep, the node, its triggers or
+its place in the queue) and of nothing else, so that a thread that is taken up again finds the writes of the tasks
+which had already finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from runtime._words import ERROR, ERROR_SOURCE_NODE, INTERRUPT, MISSING, NO_WRITES, NS_END, NS_SEP, PULL, PUSH, RESUME, RETURN
+from runtime.events import Trigger
+from runtime.pregel.isolate import isolate
+
+if TYPE_CHECKING:
+    from runtime._context import TaskContext
+    from runtime.channels.base import BaseChannel
+    from runtime.pregel.node import PregelNode
+    from runtime.pregel.state import State
+    from runtime.types import Interrupt, TimeoutPolicy
+
+# Writes that say something about the task and are nothing that a channel holds.
+SPECIAL = frozenset({NO_WRITES, PUSH, RESUME, INTERRUPT, RETURN, ERROR, ERROR_SOURCE_NODE})
+# Those that do not count as an outcome: a task with only these runs again.
+UNFINISHED = frozenset({ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME})
+
+Path = tuple[Any, ...]
+
+
+class Task:
+    """One run of a node. `writes` is None until the task has finished; then they wait for the barrier."""
+
+    __slots__ = (
+        "answers_before", "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fired", "fresh", "id", "input",
+        "interrupts", "kind", "node", "ns", "path", "proc", "sent", "started_at", "timeout", "triggers", "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        id: str,
+        node: str,
+        path: Path,
+        ns: str,
+        input: Any,
+        proc: PregelNode,
+        triggers: Sequence[str],
+        fired: tuple[Trigger, ...] = (),
+        timeout: TimeoutPolicy | None = None,
+    ) -> None:
+        self.id = id
+        self.node = node
+        self.path = path
+        self.ns = ns
+        self.input = input
+        self.proc = proc
+        self.triggers = triggers
+        self.fired = fired
+        self.timeout = timeout
+        self.writes: list[tuple[str, Any]] = []
+        self.sent: list[tuple[str, Any]] = []
+        self.finished = False
+        self.cached = False
+        self.error: BaseException | None = None
+        self.interrupts: tuple[Interrupt, ...] = ()
+        self.attempts = 0
+        self.started_at = 0.0
+        self.duration = 0.0
+        self.context: TaskContext | None = None
+        self.cache_key: Any = None
+        self.fresh: Mapping[str, tuple[int, BaseChannel[Any, Any, Any]]] = {}
+
+    @property
+    def hidden(self) -> bool:
+        """True for a task of the machine's own, such as START."""
+        return self.proc.hidden
+
+    def read_fresh(self, state: State, names: str | Sequence[str]) -> Any:
+        """The state with this task's own writes on top, as its routers see it; siblings' writes are not in it.
+
+        The channels computed on the way are kept, and used at the barrier when no other task wrote to them.
+        """
+        wanted = (names,) if isinstance(names, str) else names
+        mine: dict[str, list[Any]] = {}
+        for name, value in self.writes:
+            if name in wanted and name in state.program.channels:
+                mine.setdefault(name, []).append(value)
+        if not mine:
+            return state.read(names)
+        ready = dict(self.fresh)
+        for name, values in mine.items():
+            if name not in ready or ready[name][0] != len(values):
+                channel = state.channel(name).copy()
+                if channel.update(values):
+                    ready[name] = (len(values), channel)
+        self.fresh = ready
+        if isinstance(names, str):
+            found = ready.get(names)
+            if found is None:
+                return state.read(names)
+            return isolate(found[1].get()) if found[1].is_available() else MISSING
+        view = state.read([name for name in names if name not in ready])
+        fresh = {n: isolate(c.get()) for n, (_, c) in ready.items() if n in mine and c.is_available()}
+        return {name: fresh[name] if name in fresh else view[name] for name in names if name in fresh or name in view}
+
+    def __repr__(self) -> str:
+        return f"Task({self.node}, {task_path_str(self.path)})"
+
+
+def task_path_str(path: Any) -> str:
+    """A path as text that sorts as the writes are applied: pulls by name, then pushes by index."""
+    if isinstance(path, (tuple, list)):
+        return "~" + ", ".join(task_path_str(part) for part in path)
+    if isinstance(path, int):
+        return f"{path:010d}"
+    return str(path)
+
+
+def id_bytes(checkpoint_id: str) -> bytes:
+    """The 16 bytes of a checkpoint id, with which each of its tasks' ids begins."""
+    try:
+        return bytes.fromhex(checkpoint_id.replace("-", ""))
+    except ValueError:  # an id that some other program chose
+        return xxhash.xxh3_128_digest(checkpoint_id.encode())
+
+
+def task_id(seed: bytes, *parts: str) -> str:
+    """The id of a task: 128 bits of the seed and the parts, written as a UUID is."""
+    text = xxhash.xxh3_128_hexdigest(seed + "".join(parts).encode())
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def child_ns(parent: str, node: str) -> str:
+    """The namespace of a node's tasks, without the task's id."""
+    return f"{parent}{NS_SEP}{node}" if parent else node
+
+
+def task_ns(ns: str, id: str) -> str:
+    """The namespace of one task."""
+    return f"{ns}{NS_END}{id}"
+
+
+def without_ids(ns: str) -> str:
+    """A namespace without its task ids and counters: the path of nodes that leads to a nested graph."""
+    parts = (part.split(NS_END)[0] for part in ns.split(NS_SEP) if not part.isdigit())
+    return NS_SEP.join(parts)
+
+
+def pull_suffix(node: str, triggers: Sequence[str]) -> str:
+    """The part of a pulled task's identity that is the same in every superstep."""
+    return f"{node}{PULL}{''.join(triggers)}"
+
+
+def is_outcome(writes: Sequence[tuple[str, Any]]) -> bool:
+    """True when these stored writes say that their task has finished."""
+    return any(channel not in UNFINISHED for channel, _ in writes)
