@@ -1,0 +1,290 @@
+"""Copies of values that no later change in place can reach, made once and as cheaply as their kind allows.
+
+A node may change an object that it was given or has written. Whoever keeps values longer than a call keeps them
+through a `Freezer`:
+
+- an atom (a number, a text, a date, a class, a function …) is kept as it is;
+- a container, message, model or dataclass is copied part by part, and keeps its class;
+- an array or data frame is copied by its own `copy`;
+- anything else is copied by `copy.deepcopy`; what will not be copied is kept as a `NotCopied`, which shows its text.
+
+An object that comes again unchanged, such as the first thousand messages of a growing list, is not copied again: the
+copies share it. So a recording of a thread costs what was written, not what the state holds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Mapping
+from copy import copy, deepcopy
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import PurePath
+from re import Pattern
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from runtime.types import Interrupt, Send
+
+__all__ = ("DROPPED", "Dropped", "Freezer", "NotCopied", "freeze")
+
+
+class NotCopied(NamedTuple):
+    """Stands for a value that could not be copied: its class, and how it showed itself at the time."""
+
+    kind: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Dropped:
+    """The type of `DROPPED`, which stands for a value that was recorded and then let go. There is one."""
+
+    __slots__ = ()
+    _one: Dropped | None = None
+
+    def __new__(cls) -> Dropped:
+        if cls._one is None:
+            cls._one = super().__new__(cls)
+        return cls._one
+
+    def __repr__(self) -> str:
+        return "(not kept)"
+
+    def __reduce__(self) -> str:
+        return "DROPPED"
+
+
+DROPPED: Final = Dropped()
+
+Copier = Callable[["Freezer", Any], Any]
+
+ATOMS: Final[frozenset[type[Any]]] = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, range, type(...), type(NotImplemented), Decimal, Fraction,
+        UUID, date, datetime, time, timedelta, timezone, Pattern, type, types.FunctionType, types.BuiltinFunctionType,
+        types.MethodType, types.ModuleType, NotCopied, Dropped,
+    }
+)  # fmt: skip
+"""Kinds that nothing changes in place, or that a copy would not make safer."""
+
+_LIMIT = 100_000
+_ARRAYS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch"})
+
+
+class Freezer:
+    """Makes frozen copies, and gives the same copy again for an object that has come before and is unchanged.
+
+    It holds on to the objects it has seen, so let it go when the recording ends. Not for several threads at once.
+    """
+
+    __slots__ = ("_seen", "failures")
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[Any, Any]] = {}
+        self.failures = 0
+        """How many values are kept as `NotCopied`."""
+
+    def __call__(self, value: Any) -> Any:
+        """The frozen copy of any value. Never raises because of what it was given."""
+        if type(value) in ATOMS:
+            return value
+        try:
+            return self._part(value)
+        except Exception:  # a cycle, or an object that does not let itself be copied
+            return self._whole(value)
+
+    def _part(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in ATOMS:
+            return value
+        copier = _COPIERS.get(kind)
+        if copier is None:
+            copier = _COPIERS[kind] = _copier_for(kind)
+        if copier is _same:
+            return value
+        found = self._seen.get(id(value))
+        if found is not None and found[0] is value and _unchanged(value, found[1]):
+            return found[1]
+        frozen = copier(self, value)
+        if len(self._seen) >= _LIMIT:
+            self._seen.clear()
+        self._seen[id(value)] = (value, frozen)
+        return frozen
+
+    def _whole(self, value: Any) -> Any:
+        try:
+            return deepcopy(value)
+        except Exception:
+            self.failures += 1
+            return NotCopied(type(value).__name__, _text(value))
+
+
+def freeze(value: Any) -> Any:
+    """A frozen copy of one value."""
+    return Freezer()(value)
+
+
+def _text(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+
+
+def _unchanged(value: Any, frozen: Any) -> bool:
+    """True when the copy still says what the object says. What cannot be compared counts as changed."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return len(value) == len(frozen) and all(map(_alike, value, frozen))
+    if kind is dict:
+        return (
+            len(value) == len(frozen)
+            and all(map(_alike, value, frozen))
+            and all(map(_alike, value.values(), frozen.values()))
+        )
+    try:
+        if isinstance(value, BaseModel):
+            return bool(value.__dict__ == frozen.__dict__)
+        return kind in _COMPARED and bool(value == frozen)
+    except Exception:  # an array among the fields: it does not say yes or no
+        return False
+
+
+_COMPARED: Final = frozenset({set, frozenset, Send, Interrupt})
+
+
+def _alike(value: Any, frozen: Any) -> bool:
+    """Like `==`, but a model is compared by its fields, and 1 is not True."""
+    if value is frozen:
+        return True
+    kind = type(value)
+    if kind is not type(frozen):
+        return False
+    if kind in ATOMS:
+        return bool(value == frozen)
+    return _unchanged(value, frozen)
+
+
+# -- how each kind is copied ------------------------------------------------------------------------------------------
+
+
+def _same(_: Freezer, value: Any) -> Any:
+    return value
+
+
+def _list(freezer: Freezer, value: list[Any]) -> list[Any]:
+    return list(value) if ATOMS.issuperset(map(type, value)) else [freezer._part(item) for item in value]
+
+
+def _dict(freezer: Freezer, value: dict[Any, Any]) -> dict[Any, Any]:
+    return {key: freezer._part(item) for key, item in value.items()}
+
+
+def _tuple(freezer: Freezer, value: tuple[Any, ...]) -> tuple[Any, ...]:
+    return value if ATOMS.issuperset(map(type, value)) else tuple([freezer._part(item) for item in value])
+
+
+def _set(_: Freezer, value: set[Any]) -> set[Any]:
+    return set(value)  # what can be hashed is not changed in place
+
+
+def _deque(freezer: Freezer, value: deque[Any]) -> deque[Any]:
+    return deque((freezer._part(item) for item in value), value.maxlen)
+
+
+def _ordered(freezer: Freezer, value: OrderedDict[Any, Any]) -> OrderedDict[Any, Any]:
+    return OrderedDict((key, freezer._part(item)) for key, item in value.items())
+
+
+def _defaults(freezer: Freezer, value: defaultdict[Any, Any]) -> defaultdict[Any, Any]:
+    return defaultdict(value.default_factory, _dict(freezer, value))
+
+
+def _bytes(_: Freezer, value: bytearray) -> bytearray:
+    return bytearray(value)
+
+
+def _view(freezer: Freezer, value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    return types.MappingProxyType(_dict(freezer, dict(value)))
+
+
+def _named(freezer: Freezer, value: Any) -> Any:
+    return type(value)._make([freezer._part(item) for item in value])
+
+
+def _send(freezer: Freezer, value: Send) -> Send:
+    return Send(value.node, freezer._part(value.arg), timeout=value.timeout)
+
+
+def _interrupt(freezer: Freezer, value: Interrupt) -> Interrupt:
+    return Interrupt(freezer._part(value.value), value.id, freezer._part(value.response_schema))
+
+
+def _model(freezer: Freezer, value: BaseModel) -> BaseModel:
+    twin = value.__copy__()
+    fields = twin.__dict__
+    for name, item in fields.items():
+        fields[name] = freezer._part(item)
+    for extra in (twin.__pydantic_extra__, twin.__pydantic_private__):
+        for name, item in (extra or {}).items():
+            extra[name] = freezer._part(item)  # type: ignore[index]  # an empty mapping has no items
+    return twin
+
+
+def _dataclass(freezer: Freezer, value: Any) -> Any:
+    twin = copy(value)
+    for field in dataclasses.fields(value):
+        if hasattr(value, field.name):
+            object.__setattr__(twin, field.name, freezer._part(getattr(value, field.name)))
+    return twin
+
+
+def _array(_: Freezer, value: Any) -> Any:
+    if hasattr(value, "dtype") and value.dtype == object:
+        return deepcopy(value)
+    if hasattr(value, "clone"):
+        return value.detach().clone() if hasattr(value, "detach") else value.clone()
+    return value.copy() if hasattr(value, "copy") else deepcopy(value)
+
+
+def _other(freezer: Freezer, value: Any) -> Any:
+    return freezer._whole(value)
+
+
+_COPIERS: dict[type[Any], Copier] = {
+    list: _list,
+    dict: _dict,
+    tuple: _tuple,
+    set: _set,
+    frozenset: _same,
+    deque: _deque,
+    OrderedDict: _ordered,
+    defaultdict: _defaults,
+    bytearray: _bytes,
+    types.MappingProxyType: _view,
+    Send: _send,
+    Interrupt: _interrupt,
+}
+
+
+def _copier_for(kind: type[Any]) -> Copier:
+    if issubclass(kind, (enum.Enum, type, PurePath, BaseException)):
+        return _same  # an error is kept itself: whoever caught it has the same one
+    if issubclass(kind, BaseModel):
+        return _model
+    if dataclasses.is_dataclass(kind):
+        return _dataclass
+    if issubclass(kind, tuple) and hasattr(kind, "_make"):
+        return _named
+    if kind.__module__.partition(".")[0] in _ARRAYS:
+        return _array
+    return _other

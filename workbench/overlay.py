@@ -1,0 +1,79 @@
+"""What a superstep, or a whole run, puts on a drawing: a status for each node, and the edges that carried a trigger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from workbench.explain import sources_of
+from workbench.index import Index, Superstep, Task
+from workbench.moment import Moment
+from workbench.signs import Answer, Status
+
+_SIGNS: Final[dict[str, Status]] = {
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "cancelled": "cancelled",
+    "ok": "ran",
+    "cached": "cached",
+}
+_ORDER: Final[tuple[Status, ...]] = ("failed", "interrupted", "running", "next", "cancelled", "ran", "cached")
+
+
+def sign_of(task: Task) -> Status:
+    """The status sign of one task."""
+    if task.status is not None:
+        return _SIGNS[task.status]
+    return "running" if task.started is not None else "next"
+
+
+def sign_of_step(superstep: Superstep) -> Status:
+    """The status sign of a superstep: that of its task which matters most."""
+    signs = [sign_of(task) for task in superstep.visible]
+    if superstep.status == "ok":
+        return "cached" if signs and set(signs) == {"cached"} else "ran"
+    return min(signs, key=_ORDER.index, default="next")
+
+
+def statuses(tasks: Iterable[Task]) -> dict[str, Answer]:
+    """A status for each node among the tasks, with their number where it is not one."""
+    by_node: dict[str, list[Task]] = {}
+    for task in tasks:
+        if not task.hidden:
+            by_node.setdefault(task.node, []).append(task)
+    return {node: _answer(group) for node, group in by_node.items()}
+
+
+def _answer(tasks: Sequence[Task]) -> Answer:
+    steps = list(dict.fromkeys(str(task.superstep.step) for task in tasks))
+    fact = f"superstep{'s' if len(steps) > 1 else ''} {', '.join(steps)}"
+    sign = min((sign_of(task) for task in tasks), key=_ORDER.index)
+    return Answer(sign, len(tasks) if len(tasks) > 1 else None, fact)
+
+
+def lately(tasks: Iterable[Task]) -> dict[str, Answer]:
+    """A status for each node of a whole run: how its newest tasks ended, and how many it had in all."""
+    every: dict[str, list[Task]] = {}
+    for task in tasks:
+        if not task.hidden:
+            every.setdefault(task.node, []).append(task)
+    found = {}
+    for node, group in every.items():
+        newest = [task for task in group if task.superstep is group[-1].superstep]
+        answer = _answer(newest)
+        found[node] = _answer(group)._replace(status=answer.status)
+    return found
+
+
+def lit(index: Index, superstep: Superstep) -> frozenset[tuple[str, str]]:
+    """The edges that carried what woke its tasks. A join is a place of its own between its members and its node."""
+    moment = Moment(superstep.run, superstep)
+    found: set[tuple[str, str]] = set()
+    for task in superstep.tasks.values():
+        for trigger in task.planned.triggers if task.planned is not None else ():
+            nodes = sources_of(index, moment, trigger)
+            if trigger.channel.startswith("join:"):
+                found |= {(node, trigger.channel) for node in nodes} | {(trigger.channel, task.node)}
+            else:
+                found |= {(node, task.node) for node in nodes}
+    return frozenset(found)

@@ -1,0 +1,321 @@
+"""Runs a graph and keeps what happened: `record`, `arecord`, and `recording()` for whatever runs in a block.
+
+    rec = record(graph, {"x": 1}, thread="tea")
+    with recording() as rec:
+        anything_that_runs_graphs()
+
+A run that fails or is interrupted gives its recording as well. Where the error goes on, it carries it:
+`error.recording`, and `last()` has it, too.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import MappingProxyType
+from typing import Any
+
+from runtime.events import (
+    CheckpointSaved,
+    Event,
+    RunFinished,
+    RunInterrupted,
+    RunStarted,
+    SuperstepPlanned,
+    SuperstepUpdated,
+    TaskFinished,
+    TaskStreamed,
+)
+from workbench import sources, text
+from workbench.freeze import DROPPED, Freezer, freeze
+from workbench.recording import NOTHING, Recording
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class Recorder:
+    """An observer that keeps every event, with values that no later change in place can reach.
+
+    `graph` limits it to the runs of that graph and of those that run inside it. `keep` is the number of supersteps,
+    the newest, whose values are kept; what is older is dropped, but never a row. None keeps all.
+    """
+
+    def __init__(self, graph: Any = None, *, keep: int | None = None) -> None:
+        if keep is not None and keep < 0:
+            raise ValueError(f"keep is a number of supersteps, 0 or more, or None for all; not {keep!r}.")
+        self.events: list[Event] = []
+        self.missing: list[str] = []
+        self._graph = graph
+        self._window = None if keep is None else _Window(self.events, keep)
+        self._freeze = Freezer()
+        self._lock = threading.Lock()
+        self._followed: set[tuple[str, str]] = set()
+
+    def event(self, event: Event) -> None:
+        """Keep one event."""
+        if self._graph is not None and not self._follows(event):
+            return
+        keeper = _KEEPERS.get(type(event))
+        with self._lock:
+            self.events.append(event if keeper is None else keeper(self._freeze, event))
+            if self._window is not None:
+                self._window.grew()
+
+    def close(self) -> None:
+        """Let go of what is needed only while events come, and say what the recording lacks."""
+        failures, dropped = self._freeze.failures, self._window.dropped if self._window is not None else 0
+        if failures:
+            self.missing.append(f"{text.count(failures, 'value')} could not be copied; only the text is kept.")
+        if dropped:
+            self.missing.append(f"The values of {text.count(dropped, 'superstep')} were dropped, as keep= asked.")
+        self._freeze = Freezer()
+
+    def _follows(self, event: Event) -> bool:
+        """True for events of the graph asked for, and of graphs that run inside it."""
+        place = (event.run, event.ns)
+        known = place in self._followed
+        if not known and isinstance(event, RunStarted):
+            known = event.graph is self._graph or bool(event.ns and self._followed)
+            if known:
+                self._followed.add(place)
+        return known
+
+
+class _Window:
+    """Drops the values of events that are older than so many supersteps.
+
+    A channel's value stays as long as it is still the channel's value at the edge of the window, so that the state
+    after each superstep inside it is whole.
+    """
+
+    def __init__(self, events: list[Event], keep: int) -> None:
+        self.dropped = 0
+        self._events = events
+        self._keep = keep
+        self._current: list[int] = []
+        self._inside: deque[list[int]] = deque()
+        self._holders: dict[tuple[str, str, str], int] = {}
+
+    def grew(self) -> None:
+        """One event has come."""
+        self._current.append(len(self._events) - 1)
+        if not isinstance(self._events[-1], SuperstepUpdated):
+            return
+        self._inside.append(self._current)
+        self._current = []
+        while len(self._inside) > self._keep:
+            self.dropped += 1
+            for place in self._inside.popleft():
+                self._drop(place)
+
+    def _drop(self, place: int) -> None:
+        event = self._events[place]
+        match event:
+            case RunStarted():
+                self._events[place] = event._replace(input=DROPPED)
+                for channel in event.values:
+                    self._holders[event.run, event.ns, channel] = place
+            case SuperstepPlanned():
+                tasks = tuple(task._replace(input=DROPPED) for task in event.tasks)
+                self._events[place] = event._replace(tasks=tasks)
+            case TaskStreamed():
+                self._events[place] = event._replace(value=DROPPED)
+            case TaskFinished():
+                writes = tuple((channel, DROPPED) for channel, _ in event.writes)
+                self._events[place] = event._replace(writes=writes)
+            case SuperstepUpdated():
+                for change in event.changes:
+                    self._supersede(event, change.channel)
+                    self._holders[event.run, event.ns, change.channel] = place
+                self._events[place] = event._replace(writes=tuple(w._replace(value=DROPPED) for w in event.writes))
+
+    def _supersede(self, event: SuperstepUpdated, channel: str) -> None:
+        """The value that the channel had before this event is no longer that of any superstep in the window."""
+        place = self._holders.get((event.run, event.ns, channel))
+        if place is None:
+            return
+        old = self._events[place]
+        if isinstance(old, RunStarted):
+            self._events[place] = old._replace(values={**old.values, channel: DROPPED})
+        elif isinstance(old, SuperstepUpdated):
+            changes = (
+                change._replace(value=DROPPED) if change.channel == channel and change.available else change
+                for change in old.changes
+            )
+            self._events[place] = old._replace(changes=tuple(changes))
+
+
+@contextmanager
+def recording(graph: Any = None, *, keep: int | None = None) -> Iterator[Recording]:
+    """Record the runs that start inside the `with` block: those of one graph, or of every graph.
+
+    The recording grows while the block goes on and can be looked at; when the block has ended it never changes. An
+    error goes on, and carries it as `error.recording`. `keep` is for how many supersteps the values are kept.
+    """
+    recorder = Recorder(graph, keep=keep)
+    rec = Recording(recorder.events, missing=recorder.missing, live=True)
+    try:
+        with sources.watching(recorder, graph):
+            yield rec
+    except BaseException as error:
+        _carry(error, rec)
+        raise
+    finally:
+        recorder.close()
+        _remember(rec.closed())
+
+
+def record(
+    graph: Any,
+    input: Any,
+    config: Any = None,
+    *,
+    thread: str | None = None,
+    keep: int | None = None,
+    raise_errors: bool = True,
+    **kw: Any,
+) -> Recording:
+    """Run the graph on the input, as `invoke` does, and give the recording; the answer of `invoke` is `rec.output`.
+
+    All that `invoke` takes is passed on; `thread` names the thread in the config. `keep` is for how many supersteps,
+    the newest, values are kept (None: all). An interrupted run gives its recording like any other. When the run
+    fails, its error goes on and carries the recording as `error.recording`; with `raise_errors=False` the recording
+    is given back, and the error is `rec.error`.
+    """
+    output: Any = NOTHING
+    caught: Exception | None = None
+    with recording(graph, keep=keep) as rec:
+        try:
+            output = graph.invoke(input, _config(config, thread), **kw)
+        except Exception as error:
+            if raise_errors:
+                raise
+            caught = error
+    return _finish(rec, output, caught)
+
+
+async def arecord(
+    graph: Any,
+    input: Any,
+    config: Any = None,
+    *,
+    thread: str | None = None,
+    keep: int | None = None,
+    raise_errors: bool = True,
+    **kw: Any,
+) -> Recording:
+    """Like `record`, through `ainvoke`."""
+    output: Any = NOTHING
+    caught: Exception | None = None
+    with recording(graph, keep=keep) as rec:
+        try:
+            output = await graph.ainvoke(input, _config(config, thread), **kw)
+        except Exception as error:
+            if raise_errors:
+                raise
+            caught = error
+    return _finish(rec, output, caught)
+
+
+def last() -> Recording | None:
+    """The recording that was finished last in this process; None before the first."""
+    return _last[0] if _last else None
+
+
+_last: list[Recording] = []
+
+
+def _remember(rec: Recording) -> None:
+    _last[:] = [rec]
+
+
+def _finish(rec: Recording, output: Any, error: BaseException | None) -> Recording:
+    finished = rec.closed(output=freeze(output) if output is not NOTHING else NOTHING, error=error)
+    _remember(finished)
+    return finished
+
+
+def _carry(error: BaseException, rec: Recording) -> None:
+    with suppress(Exception):  # an exception class may refuse attributes of its own
+        error.recording = rec  # type: ignore[attr-defined]  # documented: how the recording of a failed run is reached
+
+
+def _config(config: Any, thread: str | None) -> Any:
+    """The caller's config, with the thread named in it."""
+    if thread is None:
+        return config
+    given = dict(config) if config is not None else {}
+    configurable = dict(given.get("configurable") or {})
+    named = configurable.setdefault("thread_id", thread)
+    if named != thread:
+        raise ValueError(f"thread={thread!r}, but the config names the thread {named!r}. Give one of them.")
+    return {**given, "configurable": configurable}
+
+
+# -- how each event is kept -------------------------------------------------------------------------------------------
+
+
+def _started(freeze: Freezer, event: RunStarted) -> RunStarted:
+    return event._replace(
+        input=freeze(event.input),
+        channels=dict(event.channels),
+        versions=dict(event.versions),
+        values={name: freeze(value) for name, value in event.values.items()},
+        seen={node: dict(versions) for node, versions in event.seen.items()},
+    )
+
+
+def _planned(freeze: Freezer, event: SuperstepPlanned) -> SuperstepPlanned:
+    return event._replace(
+        tasks=tuple([task._replace(input=freeze(task.input), metadata=_EMPTY) for task in event.tasks])
+    )
+
+
+def _streamed(freeze: Freezer, event: TaskStreamed) -> TaskStreamed:
+    return event._replace(value=freeze(event.value))
+
+
+def _finished(freeze: Freezer, event: TaskFinished) -> TaskFinished:
+    return event._replace(
+        writes=tuple([(channel, freeze(value)) for channel, value in event.writes]),
+        interrupts=tuple([freeze(interrupt) for interrupt in event.interrupts]),
+        answers=tuple([freeze(answer) for answer in event.answers]),
+        values=_EMPTY,
+    )
+
+
+def _updated(freeze: Freezer, event: SuperstepUpdated) -> SuperstepUpdated:
+    """The values of untouched channels follow from the changes before, so they are not kept again."""
+    return event._replace(
+        writes=tuple([write._replace(value=freeze(write.value)) for write in event.writes]),
+        changes=tuple([change._replace(value=freeze(change.value)) for change in event.changes]),
+        values=_EMPTY,
+    )
+
+
+def _saved(_: Freezer, event: CheckpointSaved) -> CheckpointSaved:
+    return event._replace(snapshot=None)
+
+
+def _interrupted(freeze: Freezer, event: RunInterrupted) -> RunInterrupted:
+    return event._replace(
+        interrupts=tuple([asked._replace(interrupt=freeze(asked.interrupt)) for asked in event.interrupts])
+    )
+
+
+def _ended(freeze: Freezer, event: RunFinished) -> RunFinished:
+    return event._replace(output=freeze(event.output))
+
+
+_KEEPERS: Mapping[type[Any], Callable[[Freezer, Any], Any]] = {
+    RunStarted: _started,
+    SuperstepPlanned: _planned,
+    TaskStreamed: _streamed,
+    TaskFinished: _finished,
+    SuperstepUpdated: _updated,
+    CheckpointSaved: _saved,
+    RunInterrupted: _interrupted,
+    RunFinished: _ended,
+}

@@ -1,0 +1,198 @@
+"""One superstep, and all of them side by side: the drawing, what was planned, what ran, what the barrier made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from workbench import explain, html, overlay, text
+from workbench.drawing import Drawing, draw
+from workbench.frames import tasks_in_words
+from workbench.html import Html
+from workbench.index import Index, Superstep, Task, count_of
+from workbench.prose import plain, rich, version
+from workbench.summary import inline, shown
+
+_COLUMN: Final = 300
+
+
+class StepView:
+    """One superstep: its drawing, and its three moments. `channels()` is its channel view."""
+
+    def __init__(self, index: Index, step: int, graph: Any = None) -> None:
+        self.index = index
+        self.graph = graph
+        self.superstep = _find(index, step)
+
+    @property
+    def step(self) -> int:
+        """The superstep's number."""
+        return self.superstep.step
+
+    @property
+    def drawing(self) -> Drawing:
+        """The graph's drawing with this superstep on it."""
+        return draw(self.graph).lay(
+            overlay.statuses(self.superstep.tasks.values()), overlay.lit(self.index, self.superstep)
+        )
+
+    def channels(self) -> Drawing:
+        """The actors and channels, with what ran in this superstep."""
+        return draw(self.graph, channels=True).lay(overlay.statuses(self.superstep.tasks.values()))
+
+    def __str__(self) -> str:
+        plan = [f"  {line}" for line in planned(self.index, self.superstep)]
+        ran = [f"  {task.node}: {_word(task)}" for task in self.superstep.visible]
+        update = [f"  {name} {mark}" for name, mark in updated(self.superstep)]
+        ended = update or ["  no update: the barrier was not passed"]
+        return "\n".join([f"Superstep {self.step}", "Plan", *plan, "Execute", *ran, "Update", *ended])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def fragment(self) -> Html:
+        """The superstep as HTML, to set into something larger."""
+        superstep = self.superstep
+        picture = inline(self.graph, overlay.statuses(superstep.tasks.values()), overlay.lit(self.index, superstep))
+        side = html.tag(
+            "div", html.tag("h2", f"Superstep {self.step}"), moments(self.index, superstep), class_="grow stack"
+        )
+        return html.tag("div", picture, side, class_="wb-pair")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": html.fragment(self.fragment(), sheets=["recording"]), "text/plain": str(self)}
+
+
+class Strip:
+    """The whole run: a column for each superstep, one layout for all, and the versions after each."""
+
+    def __init__(self, index: Index, graph: Any = None) -> None:
+        self.index = index
+        self.graph = graph
+        self.supersteps = shown(index)
+
+    def versions(self) -> dict[str, list[str]]:
+        """For each channel that a superstep touched, its version after each superstep, `v3 → v4` where it rose."""
+        rows: dict[str, list[str]] = {}
+        for place, superstep in enumerate(self.supersteps):
+            for change in superstep.changes():
+                row = rows.setdefault(change.channel, [""] * len(self.supersteps))
+                before, now = version(count_of(change.version_before)), version(count_of(change.version))
+                row[place] = f"{before} → {now}"
+        return rows
+
+    def __str__(self) -> str:
+        heads = ["superstep", *(str(superstep.step) for superstep in self.supersteps)]
+        ran = ["ran", *(tasks_in_words(superstep.visible) for superstep in self.supersteps)]
+        status = ["status", *(superstep.status for superstep in self.supersteps)]
+        rows = [[name, *marks] for name, marks in self.versions().items()]
+        return text.table(heads, [ran, status, *rows])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def fragment(self) -> Html:
+        """The strip as HTML, to set into something larger."""
+        return html.tag(
+            "div",
+            *self._cells(),
+            class_="wb-strip",
+            style=f"grid-template-columns: 150px repeat({len(self.supersteps)}, minmax(max-content, 1fr))",
+        )
+
+    def _cells(self) -> Iterator[Html]:
+        ends = [_cell_class(superstep) for superstep in self.supersteps]
+        yield html.tag("div", "superstep", class_="name small quiet")
+        for superstep, end in zip(self.supersteps, ends, strict=True):
+            time = text.seconds(superstep.duration) if superstep.status == "ok" else _ended(superstep)
+            number = html.tag("span", str(superstep.step), class_="number")
+            yield html.tag("div", number, " ", html.tag("span", time, class_="small quiet"), class_=end)
+        yield html.tag("div", self._key(), class_="name small quiet")
+        for superstep, end in zip(self.supersteps, ends, strict=True):
+            lit = overlay.lit(self.index, superstep)
+            yield html.tag("div", inline(self.graph, overlay.statuses(superstep.tasks.values()), lit), class_=end)
+        yield html.tag("div", "channel, after the step", class_="name small quiet")
+        yield from (html.tag("div", class_=end) for end in ends)
+        for name, marks in self.versions().items():
+            yield html.tag("div", html.code(name), class_="name")
+            last = "·"
+            for mark, end in zip(marks, ends, strict=True):
+                shown_mark = html.version(mark, True) if mark else html.tag("span", last, class_="v")
+                last = mark.rpartition(" ")[2] if mark else last
+                yield html.tag("div", shown_mark if "passed" in end or mark else "", class_=f"{end} cell")
+
+    def _key(self) -> Html:
+        signs = list(dict.fromkeys(overlay.sign_of(task) for one in self.supersteps for task in one.visible))
+        return html.key(statuses=signs)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": html.fragment(self.fragment(), sheets=["recording"]), "text/plain": str(self)}
+
+
+def _find(index: Index, step: int) -> Superstep:
+    found = [superstep for run in index.roots for superstep in run.supersteps if superstep.step == step]
+    if not found:
+        steps = sorted({superstep.step for run in index.roots for superstep in run.supersteps})
+        known = text.listing(map(str, steps[:6])) if len(steps) < 7 else f"{steps[0]} to {steps[-1]}"
+        raise LookupError(f"There is no superstep {step} in this recording. It has {known or 'none'}.")
+    return found[-1]
+
+
+def _word(task: Task) -> str:
+    return task.status or ("runs" if task.started is not None else "next")
+
+
+def _ended(superstep: Superstep) -> str:
+    return {"interrupted": "waits", "running": "runs"}.get(superstep.status, superstep.status)
+
+
+def _cell_class(superstep: Superstep) -> str:
+    return "passed" if superstep.updated is not None else "open"
+
+
+def planned(index: Index, superstep: Superstep) -> list[str]:
+    """What woke each node of a superstep, one line for each."""
+    return [plain(line) for line in _plan(index, superstep)]
+
+
+def _plan(index: Index, superstep: Superstep) -> Iterator[Any]:
+    for node in dict.fromkeys(task.node for task in superstep.visible):
+        answer = explain.why_here(index, node, superstep)
+        many = len(answer.statuses)
+        for line in answer.lines():
+            yield (f"{node}{f', {many} times' if many > 1 else ''}: ", *line)
+
+
+def updated(superstep: Superstep) -> list[tuple[str, str]]:
+    """The channels that the barrier gave a new version, and how it moved."""
+    return [
+        (change.channel, f"{version(count_of(change.version_before))} → {version(count_of(change.version))}")
+        for change in superstep.changes()
+    ]
+
+
+def moments(index: Index, superstep: Superstep) -> Html:
+    """Plan, execute and update side by side; the barrier is the line before the third."""
+    plan = [html.tag("div", rich(line)) for line in _plan(index, superstep)]
+    ran = [
+        html.tag("div", html.sign(overlay.sign_of(task), f"{task.node} {_time(task)}".rstrip()))
+        for task in superstep.visible
+    ]
+    update = []
+    for change in superstep.changes():
+        mark = f"{version(count_of(change.version_before))} → {version(count_of(change.version))}"
+        holds = text.summary(change.value) if change.available else "emptied"
+        update.append(html.tag("div", html.code(change.channel), " ", html.version(mark, True)))
+        update.append(html.tag("div", holds, class_="small quiet"))
+    if superstep.updated is None:
+        update = [html.tag("div", "no update yet", class_="quiet")]
+    columns = (("1 Plan", plan), ("2 Execute", ran), ("3 Update", update))
+    return html.tag(
+        "div",
+        *(html.tag("div", html.tag("div", name, class_="moment"), *lines) for name, lines in columns),
+        class_="moments",
+    )
+
+
+def _time(task: Task) -> str:
+    return text.seconds(task.finished.duration) if task.finished is not None and task.status != "cached" else ""
