@@ -12,6 +12,7 @@
 PORT     ?= 8888
 LAB_ARGS ?=
 TOUR     := notebooks/00_tour.ipynb
+COURSE   := $(wildcard notebooks/[0-9]*.ipynb)
 
 PY        := .venv/bin/python
 PIP       := $(PY) -m pip --disable-pip-version-check
@@ -37,13 +38,13 @@ DESKTOP := $(if $(filter Darwin,$(shell uname -s)),yes,$(DISPLAY)$(WAYLAND_DISPL
 
 # The course's own notebooks are trusted, so that their pictures show before anything has run.
 lab: $(LAB_DONE)
-	@.venv/bin/jupyter-trust notebooks/[0-9]*.ipynb >/dev/null
-	$(PY) -m jupyterlab --ServerApp.port=$(PORT) --LabApp.default_url=/lab/tree/$(TOUR) --LabApp.extension_manager=readonly \
+	@$(if $(COURSE),.venv/bin/jupyter-trust $(COURSE) >/dev/null)
+	$(PY) -m jupyterlab --ServerApp.port=$(PORT) $(if $(COURSE),--LabApp.default_url=/lab/tree/$(TOUR)) --LabApp.extension_manager=readonly \
 	    $(if $(ROOT),--allow-root) $(if $(ROOT),--no-browser,$(if $(DESKTOP),,--no-browser)) $(LAB_ARGS)
 
 test: check browser
 	$(PY) -m pytest
-	$(PY) -m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg notebooks
+	$(if $(COURSE),$(PY) -m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(COURSE))
 
 check: $(TEST_DONE)
 	$(PY) -m ruff check
