@@ -11,7 +11,11 @@ Status = Literal["ran", "running", "failed", "interrupted", "cached", "cancelled
 """What a task's node shows in a superstep."""
 
 EdgeSign = Literal["plain", "conditional", "command", "send", "error", "observed", "barrier", "trigger"]
-NodeSign = Literal["pause-before", "pause-after", "deferred", "reads"]
+NodeSign = Literal["pause-before", "pause-after", "deferred"]
+ChannelSign = Literal["wakes", "reads", "writes", "may-write"]
+TreeSign = Literal["current", "fork"]
+Sign = EdgeSign | NodeSign | ChannelSign | TreeSign
+"""What stands in the key under a drawing."""
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
@@ -77,6 +81,11 @@ EDGE_WORDS: Final[dict[str, str]] = {
     "error": "after the last retry fails",
     "observed": "seen in a run, not declared",
     "trigger": "carried the trigger",
+    "wakes": "wakes",
+    "writes": "writes",
+    "may-write": "may write any of",
+    "current": "you are here",
+    "fork": "forks here, with the change",
 }
 
 
@@ -114,11 +123,11 @@ _RULES: Final[dict[str, tuple[str, int, str]]] = {
     "pause-before": ("orange", 3, "pauses here (interrupt_before)"),
     "pause-after": ("orange", 3, "pauses here (interrupt_after)"),
     "deferred": ("ink", 2, "deferred: waits for all others"),
-    "reads": ("rule", 2, "only read"),
+    "reads": ("rule", 2, "is only read"),
 }
 
 
-def sample(sign: EdgeSign | NodeSign, words: str | None = None) -> Sample:
+def sample(sign: Sign, words: str | None = None) -> Sample:
     """How an edge or a rule looks, for the key under a drawing."""
     if sign in _RULES:
         colour, thick, said = _RULES[sign]
@@ -147,6 +156,11 @@ _ARROWS: Final[dict[str, str]] = {
     "send": _stroke("M1 4.5H29M1 7.5H29", "edge", 1.25) + _stroke("M28 3l7 3-7 3z", "edge", 1, "edge") + _head(),
     "error": _stroke("M1 6H35", "red", 1.25) + _head("red", "paper"),
     "observed": _stroke("M1 6H40", "edge", 1.25, dash="1.5 3") + _stroke("M36 2.5l6 3.5-6 3.5", "edge", 1.25),
+    "wakes": _stroke("M1 6H35", "ink2", 1.75) + _head("ink2"),
+    "writes": _stroke("M1 6H35", "edge", 1.25) + _head(),
+    "may-write": _stroke("M1 6H35", "edge", 1.25, dash="5 3") + _head(),
+    "current": _stroke("M6 1h26a5 5 0 0 1 0 10h-26a5 5 0 0 1 0-10z", "blue", 2),
+    "fork": _stroke("M8 6H43", "edge", 1.25) + _stroke("M1.5 6a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", "edge", 1, "paper"),
     "trigger": _stroke("M1 6H35", "blue", 2.5) + _stroke("M34 2l8 4-8 4z", "blue", 1, "blue"),
 }
 

@@ -1,0 +1,24 @@
+"""The two engines, by the names that both share."""
+
+import importlib
+from typing import Any, NamedTuple
+
+import pytest
+
+
+class Engine(NamedTuple):
+    """The modules of one engine."""
+
+    name: str
+    graph: Any
+    types: Any
+    pregel: Any
+    channels: Any
+
+
+def engine_of(name: str) -> Engine:
+    if name == "langgraph":
+        pytest.importorskip("langgraph")
+    return Engine(
+        name, *(importlib.import_module(f"{name}.{part}") for part in ("graph", "types", "pregel", "channels"))
+    )

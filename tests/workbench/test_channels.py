@@ -1,0 +1,90 @@
+import operator
+from typing import Annotated, TypedDict
+
+import pytest
+
+from workbench import channels, draw
+
+
+class State(TypedDict, total=False):
+    papers: Annotated[list, operator.add]
+    topic: str
+
+
+def literature(engine):
+    graph = engine.graph.StateGraph(State)
+    for name in ("search", "outline", "write"):
+        graph.add_node(name, lambda state: {})
+        if name != "write":
+            graph.add_edge("__start__", name)
+    graph.add_edge(["search", "outline"], "write")
+    return graph.compile(name="literature")
+
+
+def test_each_channel_tells_its_kind_and_reducer(engine):
+    found = {one.name: one.facts for one in channels.of(literature(engine)).channels}
+    assert found["papers"] == "list, add"
+    assert found["topic"] == "last value"
+    assert found["branch:to:search"] == "ephemeral"
+    assert found["join:search+outline:write"] == "barrier of 2"
+
+
+def test_a_channel_wakes_its_node_and_is_written_by_those_before(engine):
+    found = channels.of(literature(engine))
+    assert found.woken("branch:to:search") == ["search"]
+    assert found.writers("branch:to:search") == ["__start__"]
+    assert sorted(found.writers("join:search+outline:write")) == ["outline", "search"]
+
+
+def test_a_node_that_may_write_any_key_is_not_said_to_write_one(engine):
+    found = channels.of(literature(engine))
+    assert found.writers("topic") == []
+    assert all(actor.may_write for actor in found.actors)
+
+
+def test_state_is_read_without_waking(engine):
+    assert channels.of(literature(engine)).readers("topic") == ["search", "outline", "write"]
+
+
+def test_bare_actors_tell_what_they_write(engine):
+    make, kinds = engine.pregel.NodeBuilder, engine.channels
+    one = make().subscribe_only("in").do(lambda x: x).write_to("mid", extra=lambda x: 1).build()
+    two = make().subscribe_to("mid").read_from("in").do(lambda x: x).write_to("out").build()
+    names = {name: kinds.LastValue(int) for name in ("in", "mid", "extra", "out")}
+    ends = {"input_channels": "in", "output_channels": "out"}
+    found = channels.of(engine.pregel.Pregel(nodes={"one": one, "two": two}, channels=names, **ends))
+    assert [(actor.wakes, actor.writes, actor.may_write) for actor in found.actors] == [
+        (("in",), ("mid", "extra"), False),
+        (("mid",), ("out",), False),
+    ]
+    assert found.readers("in") == ["two"]
+
+
+def test_both_sides_and_all_actors_are_in_the_picture(engine):
+    root = draw(literature(engine), channels=True).element()
+    nodes = [g.get("data-node") for g in root.iter() if g.get("role") == "button"]
+    assert nodes == ["before", "after", "__start__", "search", "outline", "write"]
+
+
+def test_text_is_a_table_of_the_channels(engine):
+    lines = repr(draw(literature(engine), channels=True)).splitlines()
+    assert lines[0].startswith("literature, 4 actors and ")
+    assert next(line for line in lines if line.startswith("branch:to:search")).split() == [
+        "branch:to:search",
+        "ephemeral",
+        "START",
+        "search",
+    ]
+
+
+def test_a_builder_has_no_channels_yet(engine):
+    with pytest.raises(TypeError, match="has no channels to draw. Compile it first"):
+        draw(engine.graph.StateGraph(State), channels=True)
+
+
+def test_a_hostile_channel_name_draws(engine):
+    actor = channels.Actor('a"b', ("<script>",), (), ("节点",))
+    made = channels.sketch(
+        channels.ChannelMap("x", (actor,), (channels.Channel("<script>", "a&b"), channels.Channel("节点", "")))
+    )
+    assert "<script>" not in made.source.replace("&lt;script&gt;", "")
