@@ -9,7 +9,8 @@ through a `Freezer`:
 - anything else is copied by `copy.deepcopy`; what will not be copied is kept as a `NotCopied`, which shows its text.
 
 An object that comes again unchanged, such as the first thousand messages of a growing list, is not copied again: the
-copies share it. So a recording of a thread costs what was written, not what the state holds.
+copies share it. So a recording of a thread takes the room of what was written, not of what the state holds. Whether an
+object is unchanged is looked at once between two moments at which code of others ran.
 """
 
 from __future__ import annotations
@@ -86,10 +87,11 @@ class Freezer:
     It holds on to the objects it has seen, so let it go when the recording ends. Not for several threads at once.
     """
 
-    __slots__ = ("_seen", "failures")
+    __slots__ = ("_moment", "_seen", "failures")
 
     def __init__(self) -> None:
-        self._seen: dict[int, tuple[Any, Any]] = {}
+        self._seen: dict[int, list[Any]] = {}
+        self._moment = 0
         self.failures = 0
         """How many values are kept as `NotCopied`."""
 
@@ -102,22 +104,30 @@ class Freezer:
         except Exception:  # a cycle, or an object that does not let itself be copied
             return self._whole(value)
 
+    def others_ran(self) -> None:
+        """Say that code of others has run: objects that were looked at before may have changed since."""
+        self._moment += 1
+
     def _part(self, value: Any) -> Any:
         kind = type(value)
         if kind in ATOMS:
             return value
+        found = self._seen.get(id(value))
+        if found is not None and found[0] is value:
+            if found[2] == self._moment:
+                return found[1]
+            if _unchanged(value, found[1]):
+                found[2] = self._moment
+                return found[1]
         copier = _COPIERS.get(kind)
         if copier is None:
             copier = _COPIERS[kind] = _copier_for(kind)
         if copier is _same:
             return value
-        found = self._seen.get(id(value))
-        if found is not None and found[0] is value and _unchanged(value, found[1]):
-            return found[1]
         frozen = copier(self, value)
         if len(self._seen) >= _LIMIT:
             self._seen.clear()
-        self._seen[id(value)] = (value, frozen)
+        self._seen[id(value)] = [value, frozen, self._moment]
         return frozen
 
     def _whole(self, value: Any) -> Any:
@@ -143,6 +153,11 @@ def _text(value: Any) -> str:
 def _unchanged(value: Any, frozen: Any) -> bool:
     """True when the copy still says what the object says. What cannot be compared counts as changed."""
     kind = type(value)
+    if _COPIERS.get(kind) is _model:
+        try:
+            return bool(value.__dict__ == frozen.__dict__)
+        except Exception:  # an array among the fields: it does not say yes or no
+            return False
     if kind is list or kind is tuple:
         return len(value) == len(frozen) and all(map(_alike, value, frozen))
     if kind is dict:
@@ -152,10 +167,8 @@ def _unchanged(value: Any, frozen: Any) -> bool:
             and all(map(_alike, value.values(), frozen.values()))
         )
     try:
-        if isinstance(value, BaseModel):
-            return bool(value.__dict__ == frozen.__dict__)
         return kind in _COMPARED and bool(value == frozen)
-    except Exception:  # an array among the fields: it does not say yes or no
+    except Exception:  # an array inside
         return False
 
 
@@ -182,7 +195,7 @@ def _same(_: Freezer, value: Any) -> Any:
 
 
 def _list(freezer: Freezer, value: list[Any]) -> list[Any]:
-    return list(value) if ATOMS.issuperset(map(type, value)) else [freezer._part(item) for item in value]
+    return list(value) if ATOMS.issuperset(map(type, value)) else list(map(freezer._part, value))
 
 
 def _dict(freezer: Freezer, value: dict[Any, Any]) -> dict[Any, Any]:

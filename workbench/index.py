@@ -263,8 +263,8 @@ def _plan(run: Run, event: SuperstepPlanned) -> None:
 def _update(run: Run, event: SuperstepUpdated) -> None:
     if event.source == "resume" and not event.changes:
         return  # a run that goes on shows its state once; nothing was written
-    if event.source == "loop" and run.stop is not None and run.stop.when == "asked":
-        return  # what the siblings of a question have written so far: shown, but the barrier is not passed
+    if event.source == "partial":
+        return  # what the siblings of a question have written so far; the barrier is not passed
     superstep = run.latest(event.step)
     if superstep is None or superstep.updated is not None:
         superstep = Superstep(run, event.step)

@@ -59,18 +59,24 @@ class Moment:
         return None
 
 
-def after(index: Index, step: int | None = None) -> dict[str, Any]:
-    """The state after that superstep of the newest run at the top that passed it; without `step`, the last state."""
-    roots = index.roots
-    if step is None:
-        return _state(Moment(roots[-1])) if roots else {}
-    for run in reversed(roots):
+def last(index: Index) -> tuple[str, dict[str, Any]]:
+    """The state when the recording ended, and what to call it."""
+    if not index.roots:
+        return "an empty recording", {}
+    moment = Moment(index.roots[-1])
+    step = moment.passed[-1].step if moment.passed else moment.run.started.step if moment.run.started else -1
+    return f"the end, superstep {step}", _state(moment)
+
+
+def after(index: Index, step: int) -> dict[str, Any]:
+    """The state after that superstep of the newest run at the top that passed it."""
+    for run in reversed(index.roots):
         for superstep in reversed(run.supersteps):
             if superstep.step == step and superstep.updated is not None:
                 moment = Moment(run, superstep)
                 moment.take(superstep)
                 return _state(moment)
-    raise _no_state(roots, step)
+    raise _no_state(index.roots, step)
 
 
 def before(index: Index, step: int) -> dict[str, Any]:

@@ -20,12 +20,14 @@ from typing import Any
 from runtime.events import (
     CheckpointSaved,
     Event,
+    Planned,
     RunFinished,
     RunInterrupted,
     RunStarted,
     SuperstepPlanned,
     SuperstepUpdated,
     TaskFinished,
+    TaskStarted,
     TaskStreamed,
 )
 from workbench import sources, text
@@ -268,35 +270,51 @@ def _started(freeze: Freezer, event: RunStarted) -> RunStarted:
 
 
 def _planned(freeze: Freezer, event: SuperstepPlanned) -> SuperstepPlanned:
-    return event._replace(
-        tasks=tuple([task._replace(input=freeze(task.input), metadata=_EMPTY) for task in event.tasks])
-    )
+    run, ns, step, at, tasks = event
+    kept = [
+        Planned(
+            task.task_id, task.node, task.path, task.kind, freeze(task.input), task.triggers, task.reads, task.hidden,
+            task.all_triggers, _EMPTY, task.tags,
+        )
+        for task in tasks
+    ]  # fmt: skip
+    return SuperstepPlanned(run, ns, step, at, tuple(kept))
+
+
+def _begun(freeze: Freezer, event: TaskStarted) -> TaskStarted:
+    freeze.others_ran()
+    return event
 
 
 def _streamed(freeze: Freezer, event: TaskStreamed) -> TaskStreamed:
+    freeze.others_ran()
     return event._replace(value=freeze(event.value))
 
 
 def _finished(freeze: Freezer, event: TaskFinished) -> TaskFinished:
+    freeze.others_ran()
     return event._replace(
         writes=tuple([(channel, freeze(value)) for channel, value in event.writes]),
-        interrupts=tuple([freeze(interrupt) for interrupt in event.interrupts]),
-        answers=tuple([freeze(answer) for answer in event.answers]),
+        interrupts=tuple(map(freeze, event.interrupts)),
+        answers=tuple(map(freeze, event.answers)),
         values=_EMPTY,
     )
 
 
 def _updated(freeze: Freezer, event: SuperstepUpdated) -> SuperstepUpdated:
     """The values of untouched channels follow from the changes before, so they are not kept again."""
-    return event._replace(
-        writes=tuple([write._replace(value=freeze(write.value)) for write in event.writes]),
-        changes=tuple([change._replace(value=freeze(change.value)) for change in event.changes]),
-        values=_EMPTY,
-    )
+    run, ns, step, at, source, writes, changes, _, updated = event
+    kept = tuple([_with_value(write, freeze(write.value)) for write in writes])
+    made = tuple([_with_value(change, freeze(change.value)) for change in changes])
+    return SuperstepUpdated(run, ns, step, at, source, kept, made, _EMPTY, updated)
+
+
+def _with_value(item: Any, value: Any) -> Any:
+    return item if item.value is value else item._replace(value=value)
 
 
 def _saved(_: Freezer, event: CheckpointSaved) -> CheckpointSaved:
-    return event._replace(snapshot=None)
+    return event if event.snapshot is None else event._replace(snapshot=None)
 
 
 def _interrupted(freeze: Freezer, event: RunInterrupted) -> RunInterrupted:
@@ -312,6 +330,7 @@ def _ended(freeze: Freezer, event: RunFinished) -> RunFinished:
 _KEEPERS: Mapping[type[Any], Callable[[Freezer, Any], Any]] = {
     RunStarted: _started,
     SuperstepPlanned: _planned,
+    TaskStarted: _begun,
     TaskStreamed: _streamed,
     TaskFinished: _finished,
     SuperstepUpdated: _updated,

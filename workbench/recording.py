@@ -261,7 +261,7 @@ class Recording:
             case int():
                 return f"superstep {side}", moment.after(self.index, side)
             case Recording():
-                return "the end" if side is self else "the other recording", moment.after(side.index)
+                return moment.last(side.index)
             case str():
                 step, values = moment.at_checkpoint(self.index, side)
                 return f"checkpoint of superstep {step}", values
