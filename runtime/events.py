@@ -3,7 +3,7 @@
 Streams, recordings, drawings and widgets are views of these nine events, and of nothing else. In the order of a run:
 
     RunStarted
-      SuperstepUpdated   (source "input" or "fork": the caller's input is applied before anything runs)
+      SuperstepUpdated   (source "input" or "resume": what the caller brings is applied before anything runs)
       CheckpointSaved
       SuperstepPlanned   plan:    which tasks a newer version has woken, and what each was given
       TaskStarted        execute: once for each attempt
@@ -209,14 +209,15 @@ class SuperstepUpdated(NamedTuple):
     """The barrier was passed: the writes in the order applied, and each channel that they touched.
 
     With source "input" the caller's input was applied, with "resume" what a command brought (often nothing): no task
-    has run for these. `values` are all values after it; `updated` names the channels that changed and hold a value.
+    has run for these. "partial" comes when a run stops to ask: what the finished siblings wrote is shown, though the
+    barrier was not passed and no checkpoint holds it. `values` are all values after it; `updated` names the channels that changed and hold a value.
     """
 
     run: str
     ns: str
     step: int
     at: float
-    source: Literal["input", "loop", "update", "fork", "resume"]
+    source: Literal["input", "loop", "resume", "partial"]
     writes: tuple[Write, ...]
     changes: tuple[Change, ...]
     values: Mapping[str, Any] = MappingProxyType({})
@@ -239,13 +240,16 @@ class CheckpointSaved(NamedTuple):
 
 
 class RunInterrupted(NamedTuple):
-    """The run stops: at questions, or at a breakpoint (`when` "before" or "after", and `nodes` where it stands)."""
+    """The run stops: at questions, at a breakpoint ("before" or "after" `nodes`), or at one of a nested graph ("inside").
+
+    `nodes` are those where it stands.
+    """
 
     run: str
     ns: str
     step: int
     at: float
-    when: Literal["asked", "before", "after"]
+    when: Literal["asked", "before", "after", "inside"]
     nodes: tuple[str, ...]
     interrupts: tuple[Interrupted, ...]
 

@@ -45,7 +45,7 @@ def is_async_callable(func: Any) -> bool:
 def _annotation_text(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation.strip().strip("'\"")
-    if annotation is _STREAM_WRITER:
+    if annotation == _STREAM_WRITER:
         return "StreamWriter"
     if get_origin(annotation) is not None:
         names = [_annotation_text(arg) for arg in get_args(annotation) if arg is not type(None)]

@@ -110,7 +110,7 @@ def map_debug_tasks(tasks: Iterable[Any]) -> Iterator[TaskPayload]:
         if TAG_HIDDEN in (config.get("tags") or ()):
             continue
         planned = Planned(
-            task.id, task.name, tuple(task.path), "pull", task.input, (), (), False, tuple(task.triggers),
+            task.id, task.name, (), "pull", task.input, (), (), False, tuple(task.triggers),
             config.get("metadata") or {}, tuple(config.get("tags") or ()),
         )  # fmt: skip
         yield task_payload(planned)

@@ -50,7 +50,7 @@ def task_started_args(run: Run, task: Task) -> tuple[Any, dict[str, Any]]:
     tags = task.proc.tags
     if tags:
         manager.add_tags(list(tags))
-    manager.add_metadata(config.get("metadata", {}), inherit=True)
+    manager.add_metadata({"ls_integration": "langgraph", **config.get("metadata", {})}, inherit=True)
     return manager, {"serialized": None, "inputs": task.input, "name": task.node}
 
 

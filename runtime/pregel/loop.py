@@ -19,13 +19,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from runtime._words import (
     CACHE_NS_WRITES,
     CHECKPOINT_ID,
     CHECKPOINT_NS,
     CONF,
+    CONFIG_KEY_NODE_FINISHED,
     ERROR,
     INPUT,
     INTERRUPT,
@@ -85,7 +86,7 @@ from runtime.pregel.snapshot import snapshot_of
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import UNFINISHED, Task, is_outcome, task_path_str
 from runtime.pregel.update import int_version, update
-from runtime.types import Command, Send
+from runtime.types import Command
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -110,7 +111,7 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
 
     __slots__ = (
-        "changed", "last_output", "metadata", "parent_id", "pending", "saved_id", "shown", "source", "state", "step", "stop", "tasks",
+        "changed", "last_output", "metadata", "parent_id", "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks",
         "unsaved",
     )  # fmt: skip
 
@@ -125,6 +126,7 @@ class Progress:
         self.changed: dict[str, Any] = {}
         self.tasks: list[Task] = []
         self.unsaved = False
+        self.replayed = False
         self.shown = False
         self.source = ""
         self.last_output: Any = MISSING
@@ -150,7 +152,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     except GraphInterrupt as stop:
         status = "interrupted"
         asked = tuple(stop.args[0]) if stop.args else ()
-        yield from _stop_at(run, progress, asked)
+        yield from _stop_at(run, progress, stop, asked)
         if run.nested:
             failure = stop
     except GraphDrained as drained:
@@ -163,7 +165,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     except BaseException as error:
         status, failure = "failed", error
     try:
-        yield from _settle(run, progress)
+        yield from _settle(run, progress, failure is not None or status == "interrupted")
     except BaseException as error:
         if failure is None or run.nested and status == "interrupted":
             status, failure = "failed", error
@@ -193,6 +195,7 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
     else:
         found, stale = yield from _find(run, input)
         progress = _from_nothing(run) if found is None else _from_checkpoint(run, found, stale)
+        progress.replayed = stale and run.replay is not None and run.asked_id is not None
     if run.watched:
         yield _started(run, progress, input)
     return progress
@@ -219,22 +222,44 @@ def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
 def _find(run: Run, input: Any) -> Routine[tuple[CheckpointTuple | None, bool]]:
     """The checkpoint to start from, and whether the writes stored beside it belong to another run of it."""
     config = run.saver_config
-    if run.nested and run.asked_id is None:
-        if run.replay is not None and run.replay.first_visit(run.ns):
-            before = cast("RunnableConfig", {CONF: {CHECKPOINT_ID: run.replay.checkpoint_id}})
-            older = yield from list_checkpoints(config, before=before, limit=1)
-            return (older[0] if older else None), True
-        return (yield from load(config)), False
+    if run.nested:
+        return (yield from _find_nested(run, config))
     if run.asked_id is None:
         return (yield from load(config)), False
     found = yield from load(_at(config, run.asked_id))
-    if found is None or run.nested:
-        return found, False
+    if found is None:
+        return None, False
     if input is None:
-        run.set_replay(run.asked_id)
+        run.set_replay((yield from _before_edits(found)))
         return found, True
     newest = yield from load(config)
     return found, newest is not None and newest.checkpoint["id"] != run.asked_id
+
+
+def _before_edits(found: CheckpointTuple) -> Routine[str]:
+    """The id of the checkpoint that a superstep made: this one, or the one that it was edited or forked from."""
+    while found.metadata.get("source") in ("update", "fork") and found.parent_config is not None:
+        parent = yield from load(found.parent_config)
+        if parent is None:
+            break
+        found = parent
+    return found.checkpoint["id"]
+
+
+def _find_nested(run: Run, config: RunnableConfig) -> Routine[tuple[CheckpointTuple | None, bool]]:
+    """The same for a nested graph: in a replay it goes back too, on its first visit.
+
+    It goes on from the checkpoint that the caller named for it; else it starts anew, on the state that it had before
+    the replayed checkpoint.
+    """
+    if run.replay is None or not run.replay.first_visit(run.ns):
+        return (yield from load(config)), False
+    if run.asked_id is not None:
+        return (yield from load(_at(config, run.asked_id))), True
+    run.resuming = False
+    before = cast("RunnableConfig", {CONF: {CHECKPOINT_ID: run.replay.checkpoint_id}})
+    older = yield from list_checkpoints(config, before=before, limit=1)
+    return (older[0] if older else None), True
 
 
 def _at(config: RunnableConfig, id: str) -> RunnableConfig:
@@ -259,8 +284,8 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     """Take the caller's input in: as an answer, as a word to a thread that waits, or as a new start."""
     state = progress.state
     resuming = bool(state.versions) and _goes_on(run, progress, input)
-    replaying = run.replay is not None and not run.nested
-    stored = [] if replaying else list(progress.pending.pop(NULL_TASK_ID, ()))
+    replaying = progress.replayed
+    stored = list(progress.pending.pop(NULL_TASK_ID, ()))
     spent = any(channel == RESUME for writes in progress.pending.values() for channel, _ in writes)
     if isinstance(input, Command):
         given = command_writes(run, input, progress.pending)
@@ -306,8 +331,10 @@ def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]])
         return None
     task = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
     task.writes = list(writes)
+    waiting = progress.state.updated
     step = update(progress.state, [task], _next_version(run), progress.step)
     _advance(progress, step)
+    progress.state.updated = None if waiting is None else waiting | step.updated  # what waited before still does
     return step
     yield  # a routine, like its neighbours
 
@@ -359,7 +386,7 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
         nodes := _breaks(state, run.breaks_after, executed)
     ):
         progress.tasks = []
-        yield from _break(run, progress, "after", nodes)
+        raise _Breakpoint("after", nodes)
     progress.tasks = tasks
     progress.source = ""
     if progress.step > progress.stop:
@@ -375,7 +402,7 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
         return []
     _reattach(progress, tasks)
     if run.breaks_before and (nodes := _breaks(state, run.breaks_before, tasks)):
-        yield from _break(run, progress, "before", nodes)
+        raise _Breakpoint("before", nodes)
     if run.control.drain_requested:
         raise GraphDrained(run.control.drain_reason or "shutdown")
     if run.watched:
@@ -402,10 +429,13 @@ def _breaks(state: State, nodes: Any, tasks: Sequence[Task]) -> tuple[str, ...]:
     return tuple(marked) if moved else ()
 
 
-def _break(run: Run, progress: Progress, when: Any, nodes: tuple[str, ...]) -> Routine[None]:
-    if run.watched:
-        yield RunInterrupted(run.id, run.ns, progress.step, run.clock(), when, nodes, ())
-    raise GraphInterrupt(())
+class _Breakpoint(GraphInterrupt):
+    """The run stops before or after these nodes, and nobody is asked anything."""
+
+    def __init__(self, when: Literal["before", "after"], nodes: tuple[str, ...]) -> None:
+        super().__init__(())
+        self.when = when
+        self.nodes = nodes
 
 
 # -- execute ----------------------------------------------------------------------------------------------------------
@@ -480,6 +510,8 @@ def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
         yield from _store(run, progress, task.id, writes, task_path_str(task.path))
     if task.finished and run.cache is not None and task.cache_key is not None and not task.cached:
         yield CachePut({task.cache_key: task.writes})
+    if task.finished and not task.hidden and (tell := run.config.get(CONF, {}).get(CONFIG_KEY_NODE_FINISHED)):
+        tell(task.node)
     if run.watched:
         yield _finished(run, progress, task)
 
@@ -505,16 +537,10 @@ def _tracked(run: Run, writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any
     if not untracked:
         return list(writes)
     return [
-        (channel, _without(value, untracked) if channel == TASKS and isinstance(value, Send) else value)
+        (channel, run.program.tracked(value) if channel == TASKS else value)
         for channel, value in writes
         if channel not in untracked
     ]
-
-
-def _without(send: Send, names: frozenset[str]) -> Send:
-    if not isinstance(send.arg, dict) or names.isdisjoint(send.arg):
-        return send
-    return Send(send.node, {k: v for k, v in send.arg.items() if k not in names}, timeout=send.timeout)
 
 
 def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
@@ -604,17 +630,22 @@ def _store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[st
 # -- how it ends ------------------------------------------------------------------------------------------------------
 
 
-def _stop_at(run: Run, progress: Progress, asked: tuple[Interrupt, ...]) -> Routine[None]:
-    """Show what the siblings of a question have written, though no checkpoint holds it yet."""
-    tasks = progress.tasks
-    if asked and run.watched:
+def _stop_at(run: Run, progress: Progress, stop: GraphInterrupt, asked: tuple[Interrupt, ...]) -> Routine[None]:
+    """Show what the siblings of a question have written, though no checkpoint holds it yet; then tell of the stop."""
+    if not run.nested:
+        yield from _show_finished(run, progress)
+    if run.watched:
+        tasks = progress.tasks
+        when, nodes = (stop.when, stop.nodes) if isinstance(stop, _Breakpoint) else ("asked" if asked else "inside", ())
+        nodes = nodes or tuple(task.node for task in tasks if isinstance(task.error, GraphInterrupt))
         told = tuple(Interrupted(task.id, task.node, item) for task in tasks for item in task.interrupts)
-        nodes = tuple(task.node for task in tasks if task.interrupts)
-        yield RunInterrupted(run.id, run.ns, progress.step, run.clock(), "asked", nodes, told)
-    if run.nested:
-        return
-    done = [task for task in tasks if task.finished]
-    if not any(name in run.program.output_names or name in as_names(run.output_keys) for t in done for name, _ in t.writes):
+        yield RunInterrupted(run.id, run.ns, progress.step, run.clock(), when, nodes, told)
+
+
+def _show_finished(run: Run, progress: Progress) -> Routine[None]:
+    done = [task for task in progress.tasks if task.finished]
+    shown = {*run.program.output_names, *as_names(run.output_keys)}
+    if not any(name in shown for task in done for name, _ in task.writes):
         return
     state = progress.state.copy()
     before = dict(state.versions)
@@ -623,7 +654,7 @@ def _stop_at(run: Run, progress: Progress, asked: tuple[Interrupt, ...]) -> Rout
     progress.state, kept = state, progress.state
     progress.shown, progress.last_output = True, state.show(run.output_keys)
     if run.watched:
-        yield _updated(run, progress, step, "loop", before)
+        yield _updated(run, progress, step, "partial", before)
     progress.state = kept
 
 
@@ -634,11 +665,14 @@ def _mark_cancelled(run: Run, progress: Progress) -> Routine[None]:
             yield from _store(run, progress, task.id, [(ERROR, asyncio.CancelledError())], task_path_str(task.path))
 
 
-def _settle(run: Run, progress: Progress) -> Routine[None]:
-    """Leave the saver with all that it was given, and in durability "exit" with the state and what has finished."""
+def _settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
+    """Leave the saver with all that it was given, and in durability "exit" with the state and what has finished.
+
+    A nested graph that has come to its end leaves nothing then, unless its state outlives the parent's superstep.
+    """
     if run.saver is None:
         return
-    if run.durability == "exit":
+    if run.durability == "exit" and (unfinished or not run.nested or run.graph.checkpointer is True):
         if progress.unsaved or progress.changed and progress.saved_id is None:
             yield from _save(run, progress)
         for task in [None, *progress.tasks]:

@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
-from runtime._words import CONF, RESERVED, TASKS
+from runtime._words import CONF, CONFIG_KEY_SCRATCHPAD, RESERVED, TASKS
 from runtime.channels.base import BaseChannel
 from runtime.channels.topic import Topic
-from runtime.pregel import operations
+from runtime.pregel import operations, schemas
 from runtime.pregel.adriver import AsyncDriver, adrive, asaver_answers
 from runtime.pregel.call import is_async_callable
 from runtime.pregel.driver import SyncDriver, drive, saver_answers
@@ -48,6 +48,7 @@ from runtime.warnings import LangGraphDeprecatedSinceV10
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.graph import Graph
+    from pydantic import BaseModel
 
     from runtime.cache.base import BaseCache
     from runtime.checkpoint.base import Checkpoint
@@ -216,6 +217,52 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         """The async twin of `get_graph`."""
         return self.get_graph(config, xray=xray)
 
+    # -- schemas ------------------------------------------------------------------------------------------------------
+
+    @property
+    def InputType(self) -> Any:
+        """The type of the input; None where it is a dict of several channels."""
+        return schemas.type_of_channels(self.channels, self.input_channels, written=True)
+
+    @property
+    def OutputType(self) -> Any:
+        """The type of the output; None where it is a dict of several channels."""
+        return schemas.type_of_channels(self.channels, self.output_channels, written=False)
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        """A pydantic model of the input."""
+        return schemas.model_of_channels(self.channels, self.input_channels, self.get_name("Input"), written=True)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        """A pydantic model of the output."""
+        return schemas.model_of_channels(self.channels, self.output_channels, self.get_name("Output"), written=False)
+
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """The JSON schema of the input."""
+        return self.get_input_schema(config).model_json_schema()
+
+    def get_output_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """The JSON schema of the output."""
+        return self.get_output_schema(config).model_json_schema()
+
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        """The JSON schema of the context, or None when the graph takes none. ValueError for a type without keys."""
+        return schemas.context_json_schema(self.context_schema)
+
+    def config_schema(self, *, include: Sequence[str] | None = None) -> type[BaseModel]:
+        """Deprecated: `get_context_jsonschema`."""
+        warnings.warn(
+            "config_schema is deprecated. Use get_context_jsonschema.", LangGraphDeprecatedSinceV10, stacklevel=2
+        )
+        return schemas.config_model(self.get_name("Config"), self.context_schema, include)
+
+    def get_config_jsonschema(self, *, include: Sequence[str] | None = None) -> dict[str, Any]:
+        """Deprecated: `get_context_jsonschema`."""
+        warnings.warn(
+            "get_config_jsonschema is deprecated. Use get_context_jsonschema.", LangGraphDeprecatedSinceV10, stacklevel=2
+        )
+        return schemas.config_model(self.get_name("Config"), self.context_schema, include).model_json_schema()
+
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """Only text here: `%load_ext workbench` draws graphs."""
         return {"text/plain": repr(self)}
@@ -249,12 +296,12 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         `version="v2"` gives dicts with type, ns and data. Closing the stream early leaves the thread at its last
         saved barrier. Raises what a node raised; GraphRecursionError; EmptyInputError; GraphDrained.
         """
+        asked: Modes = stream_mode or self._default_mode(config)
+        modes = frozenset([asked] if isinstance(asked, str) else asked)
         run = self._run(
-            config, False, context=context, durability=_durability(durability, kwargs), control=control,
+            config, False, modes, context=context, durability=_durability(durability, kwargs), control=control,
             output_keys=output_keys, breaks_before=interrupt_before, breaks_after=interrupt_after,
         )  # fmt: skip
-        asked: Modes = stream_mode or self._default_mode(run)
-        modes = frozenset([asked] if isinstance(asked, str) else asked)
         chunks: deque[Chunk] = deque()
         live = subgraphs or self.stream_eager or not modes.isdisjoint(LIVE_MODES)
         outlet = Outlet(modes, subgraphs, chunks.append, run.ns, live)
@@ -292,12 +339,12 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """The async twin of `stream`."""
+        asked: Modes = stream_mode or self._default_mode(config)
+        modes = frozenset([asked] if isinstance(asked, str) else asked)
         run = self._run(
-            config, True, context=context, durability=_durability(durability, kwargs), control=control,
+            config, True, modes, context=context, durability=_durability(durability, kwargs), control=control,
             output_keys=output_keys, breaks_before=interrupt_before, breaks_after=interrupt_after,
         )  # fmt: skip
-        asked: Modes = stream_mode or self._default_mode(run)
-        modes = frozenset([asked] if isinstance(asked, str) else asked)
         chunks: deque[Chunk] = deque()
         driver = AsyncDriver(run)
         outlet = Outlet(modes, subgraphs, lambda chunk: (chunks.append(chunk), driver.nudge())[0], run.ns, True)
@@ -386,20 +433,28 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
             told.output = outcome.output
         return invoked(self, outcome, version)
 
-    def _run(self, config: RunnableConfig | None, asynchronous: bool, **how: Any) -> Run:
+    def _run(
+        self, config: RunnableConfig | None, asynchronous: bool, modes: frozenset[str] = frozenset(), **how: Any
+    ) -> Run:
         if how["output_keys"] is not None:
             unknown = [name for name in as_names(how["output_keys"]) if name not in self.channels]
             if unknown:
                 raise ValueError(f"output_keys names {', '.join(map(repr, unknown))}, which is no channel of this graph.")
-        run = Run(self, whole_config(self.config, config), asynchronous=asynchronous, **how)
+        whole = whole_config(self.config, config)
+        if "messages" in modes:
+            from runtime.pregel.messages import with_streamer  # noqa: PLC0415 - it loads langchain-core's messages
+
+            whole = {**whole, "callbacks": with_streamer(whole.get("callbacks"))}
+        run = Run(self, whole, asynchronous=asynchronous, **how)
         if how["durability"] is not None and run.saver is None and not run.nested:
             warnings.warn(
                 f"durability={how['durability']!r} has no effect, since this graph has no checkpointer.", stacklevel=3
             )
         return run
 
-    def _default_mode(self, run: Run) -> StreamMode:
-        return "values" if run.nested else self.stream_mode
+    def _default_mode(self, config: RunnableConfig | None) -> StreamMode:
+        conf = whole_config(self.config, config).get(CONF, {})
+        return "values" if CONFIG_KEY_SCRATCHPAD in conf else self.stream_mode
 
     def _printers(self, run: Run, print_mode: Modes, debug: bool | None) -> tuple[Outlet, ...]:
         modes: Modes = print_mode or (["updates", "values"] if debug or (debug is None and self.debug) else ())

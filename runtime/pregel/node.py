@@ -87,7 +87,7 @@ class PregelNode:
         """The writers, as the engine walks them."""
         return tuple(self.writers)
 
-    def copy(self, **update: Any) -> PregelNode:
+    def copy(self, update: Mapping[str, Any] | None = None) -> PregelNode:
         """A node with the same settings, some of them replaced; nothing computed is carried over."""
         settings: dict[str, Any] = {
             "channels": self.channels,
@@ -106,7 +106,7 @@ class PregelNode:
             "handler": self.handler,
             "handles_errors": self.handles_errors,
         }
-        return PregelNode(**{**settings, **update})
+        return PregelNode(**{**settings, **(update or {})})
 
     def __repr__(self) -> str:
         return f"PregelNode(channels={self.channels!r}, triggers={self.triggers!r})"

@@ -119,7 +119,7 @@ def _snapshot(site: Site, found: CheckpointTuple, live: bool, subgraphs: bool) -
     for task in tasks:
         stored = pending.get(task.id)
         if stored and is_outcome(stored):
-            pending[task.id] = [w for w in stored if w[0] not in (INTERRUPT, ERROR)]
+            pending[task.id] = [w for w in stored if w[0] != ERROR]
     metadata = found.metadata
     parent = found.parent_config
     return snapshot_of(
@@ -284,7 +284,8 @@ def _as_node(
     node = nodes[name]
     if not node.writers and not node.branches:
         raise InvalidUpdateError(f"Node {name!r} writes nothing, so no update can be made in its name.")
-    id = item.task_id or _update_id(thread.state.checkpoint_id, index)
+    waits = next((other.id for other in tasks if other.node == name), None)
+    id = item.task_id or waits or _update_id(thread.state.checkpoint_id, index)
     task = Task(id, name, (INTERRUPT, index), "", None, node, (INTERRUPT,))
     for writer in node.writers:
         task.writes.extend(writer(item.values))
@@ -293,25 +294,22 @@ def _as_node(
         answer = yield from invoke(branch.path, branch.input(state, item.values), site.config)
         task.writes.extend(branch.writes(answer))
     if item.as_node is None:
-        task.writes.extend(_kept_moves(site, thread, node, task, tasks))
+        task.writes.extend(_kept_moves(site, node, task, [other for other in tasks if not other.writes]))
     return task
 
 
 def _kept_moves(
-    site: Site, thread: _Thread, node: PregelNode, task: Task, tasks: Sequence[Task]
+    site: Site, node: PregelNode, task: Task, tasks: Sequence[Task]
 ) -> Sequence[tuple[str, Any]]:
     """What was next stays next, where the node that wrote last chose it by a Command and no edge can choose it again."""
-    wakes = {trigger for other in site.graph.nodes.values() for trigger in other.triggers} | {TASKS}
-    if node.branches or any(name in wakes for name, _ in task.writes) or task.node == START:
+    wakes = site.graph.program.listeners
+    if node.branches or task.node == START or any(name in wakes or name == TASKS for name, _ in task.writes):
         return ()
-    moves: list[tuple[str, Any]] = [
+    return [
         (branch_channel(other.node), None)
         for other in tasks
-        if branch_channel(other.node) in site.graph.program.channels and other.path[0] != "__pregel_push"
-        and not is_outcome(thread.pending.get(other.id, ()))
+        if branch_channel(other.node) in site.graph.program.channels and not isinstance(other.path[1], int)
     ]
-    moves.extend((TASKS, send) for send in thread.state.pending_sends())
-    return moves
 
 
 def _update_id(checkpoint_id: str, index: int) -> str:

@@ -12,6 +12,7 @@ from runtime.channels.untracked_value import UntrackedValue
 from runtime.managed.base import ManagedValueSpec, is_managed_value
 from runtime.pregel.node import PregelNode
 from runtime.pregel.task import pull_suffix
+from runtime.types import Send
 
 if TYPE_CHECKING:
     from runtime.pregel.main import Pregel
@@ -66,6 +67,12 @@ class Program:
             for branch in node.branches:
                 found.update(as_names(branch.read))
         return found - {TASKS}
+
+    def tracked(self, send: Any) -> Any:
+        """A Send as it is stored: its argument without the keys that nothing stores."""
+        if not isinstance(send, Send) or not isinstance(send.arg, dict) or self.untracked.isdisjoint(send.arg):
+            return send
+        return Send(send.node, {k: v for k, v in send.arg.items() if k not in self.untracked}, timeout=send.timeout)
 
     def pull_suffix(self, name: str) -> str:
         """What a pulled task of this node hashes besides checkpoint, namespace and superstep."""

@@ -34,7 +34,7 @@ Payloads = Iterable[Any]
 def _values(run: Run, event: Event) -> Payloads:
     if isinstance(event, SuperstepUpdated):
         names = as_names(run.output_keys)
-        if event.source == "resume" or (event.source == "loop" and not event.updated.isdisjoint(names)):
+        if event.source == "resume" or (event.source in ("loop", "partial") and not event.updated.isdisjoint(names)):
             yield pick(event.values, run.output_keys)
     elif isinstance(event, TaskFinished) and event.interrupts and not _is_call(event):
         shown = pick(event.values, run.output_keys)
@@ -52,7 +52,7 @@ def _updates(run: Run, event: Event) -> Payloads:
             if event.status == "cached":
                 chunk["__metadata__"] = {"cached": True}
             yield chunk
-    elif isinstance(event, RunInterrupted) and event.when != "asked":
+    elif isinstance(event, RunInterrupted) and event.when != "asked" and not run.nested:
         yield {INTERRUPT: ()}
 
 
@@ -90,8 +90,8 @@ def _streamed(mode: str) -> Callable[[Run, Event], Payloads]:
 
 
 PROJECTIONS: Mapping[str, Callable[[Any, Event], Payloads]] = {
-    "values": _values,
     "updates": _updates,
+    "values": _values,
     "tasks": _tasks,
     "checkpoints": _checkpoints,
     "debug": _debug,

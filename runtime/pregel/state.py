@@ -164,7 +164,7 @@ class State:
         for name in self.versions:
             channel = self.channels.get(name)
             if channel is not None and (value := channel.checkpoint()) is not MISSING:
-                values[name] = value
+                values[name] = [self.program.tracked(send) for send in value] if name == TASKS else value
         return {
             "v": 4,
             "ts": timestamp(at),

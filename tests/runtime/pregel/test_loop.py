@@ -1,0 +1,67 @@
+"""The loop, pumped by hand: what it asks for, in which order. And the drivers, which must answer all of it."""
+
+from runtime.checkpoint.memory import InMemorySaver
+from runtime.events import KINDS, observe
+from runtime.pregel import effects as fx
+from runtime.pregel.adriver import acache_answers, asaver_answers
+from runtime.pregel.driver import SyncDriver, cache_answers, saver_answers
+from runtime.pregel.loop import supersteps
+from runtime.pregel.run import Run, whole_config
+from tests.runtime.pregel.graphs import chain
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+
+
+def pump(run, input):
+    """Run to the end, and tell each effect and event by name."""
+    driver, routine, told = SyncDriver(run, False), supersteps(run, input), []
+    try:
+        step = next(routine)
+        while True:
+            told.append(type(step).__name__)
+            step = routine.send(driver.answers[type(step)](step))
+    except StopIteration as end:
+        return told, end.value
+
+
+def test_a_run_without_a_saver_only_starts_and_receives():
+    told, outcome = pump(Run(chain(), whole_config(None, None), asynchronous=False, output_keys="out"), 1)
+    assert told == ["Start", "Receive"] * 2
+    assert outcome.output == 20
+
+
+def test_writes_are_stored_before_the_barrier_and_the_checkpoint_after_it():
+    told, _ = pump(Run(chain(checkpointer=InMemorySaver()), whole_config(None, CONFIG), asynchronous=False), 1)
+    superstep = ["Start", "Receive", "SaveWrites", "SaveCheckpoint"]
+    assert told == ["Load", "SaveCheckpoint", *superstep, *superstep, "Flush"]
+
+
+def test_in_durability_exit_the_saver_is_asked_once_at_the_end():
+    run = Run(chain(checkpointer=InMemorySaver()), whole_config(None, CONFIG), asynchronous=False, durability="exit")
+    told, _ = pump(run, 1)
+    assert told == ["Load", *["Start", "Receive"] * 2, "SaveCheckpoint", "Flush"]
+
+
+def test_a_watched_run_tells_plan_execute_update_in_this_order():
+    class Names:
+        def __init__(self):
+            self.seen = []
+
+        def event(self, event):
+            self.seen.append(type(event).__name__)
+
+    names = Names()
+    with observe(names):
+        chain().invoke(1)
+    superstep = ["SuperstepPlanned", "TaskStarted", "TaskFinished", "SuperstepUpdated"]
+    assert names.seen == ["RunStarted", "SuperstepUpdated", *superstep, *superstep, "RunFinished"]
+
+
+def test_both_drivers_answer_every_effect_and_every_event():
+    saver, graph = InMemorySaver(), chain()
+    run = Run(graph, whole_config(None, None), asynchronous=False)
+    wanted = {*fx.LOOP_EFFECTS, *KINDS}
+    assert wanted <= {*SyncDriver(run, False).answers, *saver_answers(saver)}
+    stored = {fx.Load, fx.ListCheckpoints, fx.SaveCheckpoint, fx.SaveWrites, fx.Flush, fx.CacheGet, fx.CachePut}
+    assert {*saver_answers(saver), *cache_answers(None)} == stored
+    assert {*asaver_answers(saver), *acache_answers(None)} == stored
