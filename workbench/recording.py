@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
-from workbench import explain, frames, moment, report, story
+from workbench import ancestry, explain, frames, moment, report, story, tree
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
 from workbench.frames import COLUMNS
@@ -24,6 +24,7 @@ from workbench.summary import Summary
 from workbench.timeline import Timeline
 
 if TYPE_CHECKING:
+    from workbench.drawing import Drawing
     from workbench.prose import Told
 
 __all__ = ("NOTHING", "Recording")
@@ -293,11 +294,13 @@ class Recording:
         """Tasks as bars under their superstep, with the barriers, and who made others wait."""
         return Timeline(self.index)
 
-    def tree(self) -> Any:
-        """The checkpoints of the thread as a tree, forks as branches."""
-        from workbench import tree  # noqa: PLC0415
+    def tree(self) -> Drawing:
+        """The checkpoints of the thread as a tree, forks as branches, the newest marked.
 
-        return tree.of(self)
+        What a fork was made by is looked up in the graph's history where it is not in the recording.
+        """
+        title = f"thread {self.thread}" if self.thread is not None else "checkpoints"
+        return tree.tree(ancestry.checkpoints(self.index, self.thread, self.graph), title)
 
     def story(self) -> Told:
         """The run told in sentences."""

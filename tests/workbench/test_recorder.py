@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from runtime.graph import END, START, StateGraph
+from runtime.graph import START, StateGraph
 from runtime.graph.message import add_messages
 from runtime.types import CachePolicy, Command, Send, StreamWriter, interrupt
 from workbench import arecord, record, recording
@@ -331,6 +331,10 @@ def test_a_fork_is_a_second_branch(run, saver):
     second = run(graph, None, config)
     assert (first + second).diff(first, second).channels == ("total",)
     assert second.values.total.iloc[-1] == 9
+    tree = str((first + second).tree())
+    assert "fork 1 (from 1, total = 9): ended" in tree
+    assert "main: ended" in tree
+    assert tree.count("you are here") == 1
 
 
 def test_a_replay_runs_again_from_a_fork(run, saver):
