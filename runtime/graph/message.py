@@ -8,6 +8,7 @@ given is still the very one it knows; otherwise the list is read again.
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -28,9 +29,13 @@ from langchain_core.messages import (
 )
 from typing_extensions import TypedDict
 
+from runtime._context import task_of
 from runtime._words import REMOVE_ALL
+from runtime.config import get_config
+from runtime.graph.state import StateGraph
+from runtime.warnings import LangGraphDeprecatedSinceV10
 
-__all__ = ("REMOVE_ALL_MESSAGES", "MessagesState", "add_messages")
+__all__ = ("REMOVE_ALL_MESSAGES", "MessageGraph", "MessagesState", "add_messages", "push_message")
 
 Messages = list[MessageLikeRepresentation] | MessageLikeRepresentation
 
@@ -84,6 +89,41 @@ class MessagesState(TypedDict):
     """A state of one key, `messages`. Subclass it to add more."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+
+
+class MessageGraph(StateGraph[list[AnyMessage]]):
+    """Deprecated: use `StateGraph(MessagesState)`. A graph whose whole state is one list of messages."""
+
+    def __init__(self) -> None:
+        warnings.warn(
+            "MessageGraph is deprecated. Use StateGraph with MessagesState, whose key is 'messages'.",
+            LangGraphDeprecatedSinceV10,
+            stacklevel=2,
+        )
+        super().__init__(Annotated[list[AnyMessage], add_messages])  # type: ignore[arg-type]  # a reducer needs Annotated
+
+
+def push_message(
+    message: MessageLikeRepresentation | BaseMessageChunk, *, state_key: str | None = "messages"
+) -> AnyMessage:
+    """Show a message in the `messages` stream now, from inside a node, and write it to the state; gives the message.
+
+    With `state_key=None` it is shown only. Raises ValueError for a message without an id (its reader knows it by that),
+    and RuntimeError outside of a node.
+    """
+    config = get_config()
+    task = task_of(config)
+    if task is None:
+        raise RuntimeError("push_message() was called outside of a graph's run. Call it in a node, a tool or a task.")
+    pushed: Any = message if isinstance(message, BaseMessageChunk) else convert_to_messages([message])[0]
+    if pushed.id is None:
+        raise ValueError(
+            "Message ID is required by push_message(): its reader knows the message by that. Give it an id."
+        )
+    task.run.stream(task.task, "messages", (pushed, dict(config.get("metadata", {}))))
+    if state_key is not None:
+        task.send([(state_key, pushed)])
+    return pushed  # type: ignore[no-any-return]  # convert_to_messages gives messages of every kind
 
 
 def _messages_delta_reducer(state: Any, writes: Sequence[Any]) -> list[AnyMessage]:

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+from types import SimpleNamespace
 
 import pytest
 from langchain_core.runnables import RunnableConfig, RunnableLambda
@@ -12,16 +13,10 @@ from runtime.config import get_config, get_store, get_stream_writer
 from runtime.runtime import DEFAULT_RUNTIME, BaseUser, ExecutionInfo, RunControl, Runtime, get_runtime
 
 
-class FakeRun:
-    resuming = False
-
-
 @pytest.fixture
 def task():
     """A task that runs here, with a runtime of its own in its config."""
-    context = TaskContext(
-        FakeRun(), task_id="t", node="n", ns="n:t", path=(), step=1, stop=9, resumes=[], read=None, send=None
-    )
+    context = TaskContext(SimpleNamespace(resuming=False), task=None, state=None, step=1, stop=9, resumes=[])
     context.config = {
         "configurable": {
             "__pregel_scratchpad": context,

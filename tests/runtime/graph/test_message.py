@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, RemoveMessage
 
-from runtime.graph.message import REMOVE_ALL_MESSAGES, MessagesState, _messages_delta_reducer, add_messages
+from runtime.graph.message import (
+    REMOVE_ALL_MESSAGES,
+    MessageGraph,
+    MessagesState,
+    _messages_delta_reducer,
+    add_messages,
+    push_message,
+)
+from runtime.graph.state import StateGraph
+from runtime.warnings import LangGraphDeprecatedSinceV10
 
 EMPTY = RemoveMessage(id=REMOVE_ALL_MESSAGES)
 
@@ -171,6 +180,49 @@ def test_a_batch_may_remove_what_is_not_there():
 
 def test_a_marker_in_a_batch_drops_earlier_writes_too():
     assert ids(_messages_delta_reducer([human("a", "1")], [human("b", "2"), [EMPTY, human("c", "3")]])) == ["3"]
+
+
+# -- in a graph -------------------------------------------------------------------------------------------------------
+
+
+def graph_of(node: Any) -> Any:
+    return StateGraph(MessagesState).add_node("node", node).add_edge("__start__", "node").compile()
+
+
+def test_a_pushed_message_is_streamed_at_once_and_written(colour):
+    def node(state):
+        push_message(AIMessage("half", id="1"))
+        return {"messages": [AIMessage("whole", id="2")]}
+
+    chunks = colour.stream(graph_of(node), {"messages": []}, stream_mode=["messages", "values"])
+    shown, metadata = next(payload for mode, payload in chunks if mode == "messages")
+    assert (shown.content, metadata["langgraph_node"]) == ("half", "node")
+    assert ids(chunks[-1][1]["messages"]) == ["1", "2"]
+
+
+def test_a_pushed_message_need_not_be_written(colour):
+    def node(state):
+        push_message(AIMessage("x", id="1"), state_key=None)
+
+    assert colour.invoke(graph_of(node), {"messages": []}) == {"messages": []}
+
+
+def test_a_message_without_an_id_cannot_be_pushed(colour):
+    with pytest.raises(ValueError, match="ID is required"):
+        colour.invoke(graph_of(lambda state: push_message(("ai", "x"))), {"messages": []})
+
+
+def test_outside_of_a_graph_nothing_can_be_pushed():
+    with pytest.raises(RuntimeError):
+        push_message(AIMessage("x", id="1"))
+
+
+def test_a_message_graph_is_a_list_of_messages(colour):
+    with pytest.warns(LangGraphDeprecatedSinceV10, match="MessagesState"):
+        builder = MessageGraph()
+    builder.add_node("bot", lambda messages: AIMessage(f"you said: {messages[-1].content}"))
+    builder.add_edge("__start__", "bot")
+    assert texts(colour.invoke(builder.compile(), [("user", "hi")])) == ["hi", "you said: hi"]
 
 
 # -- the same as LangGraph --------------------------------------------------------------------------------------------
