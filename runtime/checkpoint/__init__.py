@@ -1,0 +1,1 @@
+"""Where a thread rests between supersteps: the saver's port, the serializer, and savers."""

@@ -1,0 +1,145 @@
+"""All that is kept of one thread in one namespace: its checkpoints, the values they name, and pending writes.
+
+What must stay true:
+
+1. `order` holds the ids of `records`, each once, oldest first.
+2. A record's values are those of `values` at its channel versions. A value that no record names may be dropped.
+3. Nothing in a record, a blob or a write changes after it was stored: copies of a lineage share them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, writes_sort_key
+from runtime.checkpoint.memory.blobs import Blob
+
+Version = str | int | float
+
+
+class Record(NamedTuple):
+    """A checkpoint without its values: the maps in `frame` belong to it."""
+
+    id: str
+    parent_id: str | None
+    frame: dict[str, Any]
+    extras: Blob
+    metadata: Blob
+
+    @property
+    def versions(self) -> dict[str, Version]:
+        """The version of each channel."""
+        versions: dict[str, Version] = self.frame["channel_versions"]
+        return versions
+
+
+Write = tuple[str, str, Blob, str]
+"""A pending write: the task's id, the channel, the value, the task's path."""
+
+
+class Lineage:
+    """The checkpoints of one thread in one namespace."""
+
+    __slots__ = ("order", "records", "values", "writes")
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+        self.order: list[str] = []
+        self.values: dict[tuple[str, Version], Blob] = {}
+        self.writes: dict[str, dict[tuple[str, int], Write]] = {}
+
+    def add(self, record: Record, values: dict[tuple[str, Version], Blob]) -> None:
+        """Keep a checkpoint; one of the same id is replaced."""
+        if record.id not in self.records:
+            if not self.order or record.id > self.order[-1]:
+                self.order.append(record.id)
+            else:
+                insort(self.order, record.id)
+        self.records[record.id] = record
+        self.values.update(values)
+
+    def add_writes(self, checkpoint_id: str, writes: Collection[Write]) -> None:
+        """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
+        kept = self.writes.setdefault(checkpoint_id, {})
+        for index, write in enumerate(writes):
+            place = WRITES_IDX_MAP.get(write[1], index)
+            key = (write[0], place)
+            if place < 0 or key not in kept:
+                kept[key] = write
+
+    def newest(self) -> Record | None:
+        """The checkpoint with the highest id."""
+        return self.records[self.order[-1]] if self.order else None
+
+    def ids(self, before: str | None = None) -> list[str]:
+        """The ids of the checkpoints older than `before`, newest first."""
+        end = len(self.order) if before is None else bisect_left(self.order, before)
+        return self.order[:end][::-1]
+
+    def ancestors(self, record: Record) -> Iterator[Record]:
+        """The parent, its parent, and so on, as far as they are kept."""
+        while record.parent_id is not None and (parent := self.records.get(record.parent_id)) is not None:
+            yield parent
+            record = parent
+
+    def values_of(self, record: Record) -> dict[str, Blob]:
+        """The stored value of each of the checkpoint's channels that has one."""
+        values = self.values
+        return {item[0]: values[item] for item in record.versions.items() if item in values}
+
+    def value_at(self, checkpoint_id: str | None, channel: str) -> Blob:
+        """The channel's stored value at a checkpoint; None where there is none."""
+        record = None if checkpoint_id is None else self.records.get(checkpoint_id)
+        version = None if record is None else record.versions.get(channel)
+        return None if version is None else self.values.get((channel, version))
+
+    def writes_of(self, checkpoint_id: str) -> list[Write]:
+        """The checkpoint's pending writes, in the order in which they are read."""
+        writes = self.writes.get(checkpoint_id)
+        if not writes:
+            return []
+        if len(writes) == 1:
+            return list(writes.values())
+        return [write for _, write in sorted(writes.items(), key=lambda kept: writes_sort_key(kept[1][3], *kept[0]))]
+
+    def retain(self, ids: Collection[str]) -> None:
+        """Forget all checkpoints but these, with their writes and the values that only they name."""
+        self.records = {id: self.records[id] for id in self.order if id in ids}
+        self.order = list(self.records)
+        self.writes = {id: writes for id, writes in self.writes.items() if id in self.records}
+        named = {item for record in self.records.values() for item in record.versions.items()}
+        self.values = {item: value for item, value in self.values.items() if item in named}
+
+    def needed_for(self, record: Record, metadata: CheckpointMetadata) -> set[str]:
+        """The id of the checkpoint, and those of the ancestors whose writes its delta channels are made of."""
+        needed = {record.id}
+        waiting = {
+            channel
+            for channel in metadata.get("counters_since_delta_snapshot", {})
+            if (channel, record.versions.get(channel)) not in self.values
+        }
+        for ancestor in self.ancestors(record):
+            if not waiting:
+                break
+            needed.add(ancestor.id)
+            waiting = {channel for channel in waiting if (channel, ancestor.versions.get(channel)) not in self.values}
+        return needed
+
+    def copy(self) -> Lineage:
+        """A lineage of the same content that goes its own way from here."""
+        twin = Lineage()
+        twin.records = self.records.copy()
+        twin.order = self.order.copy()
+        twin.values = self.values.copy()
+        twin.writes = {id: writes.copy() for id, writes in self.writes.items()}
+        return twin
+
+
+def check(lineage: Lineage) -> None:
+    """Assert what must stay true, by its number above."""
+    assert lineage.order == sorted(lineage.records), "1"
+    assert all(id == record.id for id, record in lineage.records.items()), "1"
+    for record in lineage.records.values():
+        assert lineage.values_of(record).keys() <= record.versions.keys(), "2"

@@ -1,0 +1,209 @@
+"""MessagePack back to values. Types are found by the rule of `trust`; what can't be rebuilt comes back as its data.
+
+Reading never raises for what a value *is*, only for bytes that are no MessagePack: a checkpoint must stay readable
+after a class has changed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final
+
+import ormsgpack
+
+from runtime.channels.delta import DeltaSnapshot
+from runtime.checkpoint.serde.packing import (
+    EXT_CONSTRUCTOR_KW_ARGS,
+    EXT_CONSTRUCTOR_POS_ARGS,
+    EXT_CONSTRUCTOR_SINGLE_ARG,
+    EXT_DELTA_SNAPSHOT,
+    EXT_METHOD_SINGLE_ARG,
+    EXT_NUMPY_ARRAY,
+    EXT_PYDANTIC_V1,
+    EXT_PYDANTIC_V2,
+    SCALAR,
+)
+from runtime.checkpoint.serde.trust import Symbol, Trust, warn_not_rebuilt
+from runtime.types import Send
+
+logger = logging.getLogger(__name__)
+
+Hook = Callable[[int, bytes], Any]
+Builder = Callable[[Any, Any], Any]
+
+
+def unpack(data: bytes, hook: Hook) -> Any:
+    """The value that the bytes say. ValueError when they are no MessagePack."""
+    return ormsgpack.unpackb(data, ext_hook=hook, option=ormsgpack.OPT_NON_STR_KEYS)
+
+
+def reviving(trust: Trust) -> Hook:
+    """The function that turns an extension into its value, by this rule of trust."""
+
+    def revive(code: int, data: bytes) -> Any:
+        if code == EXT_DELTA_SNAPSHOT:
+            return DeltaSnapshot(unpack(data, revive))
+        if code == EXT_NUMPY_ARRAY:
+            return _numpy_value(unpack(data, revive))
+        sort = _SORTS.get(code)
+        if sort is None:
+            logger.warning("A checkpoint holds an extension of the unknown code %d; its bytes are given instead.", code)
+            return data
+        payload = unpack(data, revive)
+        if not _is_payload(payload):
+            return payload
+        module, name, content = payload[:3]
+        if code == EXT_METHOD_SINGLE_ARG:
+            found = trust.admit_method((module, name), str(payload[3]) if len(payload) > 3 else "")
+        else:
+            found = trust.admit((module, name), sort.fits)
+        return content if found is None else _built((module, name), sort.build, found, content)
+
+    return revive
+
+
+def is_record(cls: Any) -> bool:
+    """True for a dataclass or a named tuple: a class that keyword arguments make."""
+    return isinstance(cls, type) and (
+        dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
+    )
+
+
+def is_model(cls: Any) -> bool:
+    """True for a pydantic model."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(cls, type) and issubclass(cls, pydantic.BaseModel)
+
+
+def is_model_v1(cls: Any) -> bool:
+    """True for a model of pydantic's version 1, or of the copy of it in version 2."""
+    bases = (getattr(sys.modules.get(name), "BaseModel", None) for name in ("pydantic.v1", "pydantic"))
+    return isinstance(cls, type) and any(
+        base is not None and not hasattr(base, "model_validate") and issubclass(cls, base) for base in bases
+    )
+
+
+def is_enum(cls: Any) -> bool:
+    """True for an enum."""
+    return isinstance(cls, type) and issubclass(cls, Enum)
+
+
+def is_plain_data(cls: Any) -> bool:
+    """True for any class of the sorts above."""
+    return is_enum(cls) or is_record(cls) or is_model(cls) or is_model_v1(cls)
+
+
+def model(cls: Any, data: Any) -> Any:
+    """A pydantic model from its fields: validated, or as it was stored where that fails."""
+    try:
+        if not isinstance(data, dict):
+            return cls.model_validate(data)
+        if any(field.alias or field.validation_alias for field in cls.model_fields.values()):
+            return cls.model_validate(data, by_alias=True, by_name=True)
+        return cls(**data)
+    except Exception:
+        return cls.model_construct(**data)
+
+
+def record(cls: Any, data: dict[str, Any]) -> Any:
+    """A dataclass or named tuple from its fields, those that its constructor does not take included."""
+    late = {f.name for f in dataclasses.fields(cls) if not f.init} if dataclasses.is_dataclass(cls) else set()
+    made = cls(**{name: value for name, value in data.items() if name not in late})
+    for name in late & data.keys():
+        object.__setattr__(made, name, data[name])
+    return made
+
+
+def _built(symbol: Symbol, build: Builder, found: Any, content: Any) -> Any:
+    try:
+        return build(found, content)
+    except Exception as error:
+        warn_not_rebuilt(symbol, error)
+        return content
+
+
+def _is_payload(payload: Any) -> bool:
+    return (
+        isinstance(payload, list) and len(payload) > 2 and isinstance(payload[0], str) and isinstance(payload[1], str)
+    )
+
+
+def _from_positional(found: Any, arguments: Any) -> Any:
+    if found is Send and len(arguments) == 3:
+        return Send(arguments[0], arguments[1], timeout=arguments[2])
+    return found(*arguments)
+
+
+def _from_keywords(found: Any, data: dict[str, Any]) -> Any:
+    return record(found, data) if is_record(found) else found(**data)
+
+
+def _model_v1(cls: Any, data: dict[str, Any]) -> Any:
+    try:
+        return cls(**data)
+    except Exception:
+        construct = getattr(cls, "construct", None)
+        if construct is None:
+            raise
+        return construct(**data)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Sort:
+    """What an extension code holds: which types fit it in permissive mode, and how one is built."""
+
+    fits: Callable[[Any], bool]
+    build: Builder
+
+
+def _nothing(cls: Any) -> bool:
+    """No type of a program's own is ever stored in this way."""
+    return False
+
+
+_SORTS: Final[dict[int, _Sort]] = {
+    EXT_CONSTRUCTOR_SINGLE_ARG: _Sort(is_enum, lambda found, argument: found(argument)),
+    EXT_CONSTRUCTOR_POS_ARGS: _Sort(_nothing, _from_positional),
+    EXT_CONSTRUCTOR_KW_ARGS: _Sort(is_record, _from_keywords),
+    EXT_METHOD_SINGLE_ARG: _Sort(_nothing, lambda found, argument: found(argument)),
+    EXT_PYDANTIC_V1: _Sort(is_model_v1, _model_v1),
+    EXT_PYDANTIC_V2: _Sort(is_model, model),
+}
+
+
+def _numpy_value(payload: Any) -> Any:
+    """The array or scalar, which may be written to, like the one that was stored; else the payload."""
+    try:
+        import numpy  # noqa: PLC0415  # optional: only where arrays were stored
+        from numpy.lib.format import descr_to_dtype  # noqa: PLC0415  # the same
+
+        dtype, shape, order, content = payload
+        if dtype == "|O":
+            return _object_array(numpy, shape, content)
+        kind = numpy.dtype(dtype) if isinstance(dtype, str) else descr_to_dtype(_as_tuples(dtype))
+        if kind.hasobject:
+            raise TypeError("pointers are not read from bytes")
+        array = numpy.ndarray(tuple(shape), kind, buffer=bytearray(content), order=None if order == SCALAR else order)
+        return array[()] if order == SCALAR else array
+    except Exception as error:
+        warn_not_rebuilt(("numpy", "ndarray"), error)
+        return payload
+
+
+def _object_array(numpy: Any, shape: Any, content: list[Any]) -> Any:
+    flat = numpy.empty(len(content), dtype=object)
+    for index, item in enumerate(content):
+        flat[index] = item
+    return flat.reshape(tuple(shape))
+
+
+def _as_tuples(descr: list[Any]) -> list[tuple[Any, ...]]:
+    """A list of (name, type) or (name, type, shape), as numpy wants it, where a type may be such a list again."""
+    return [
+        (field[0], _as_tuples(field[1]) if isinstance(field[1], list) else field[1], *map(tuple, field[2:]))
+        for field in descr
+    ]
