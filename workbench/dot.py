@@ -80,7 +80,7 @@ _WAYS = {
 class Mark(NamedTuple):
     """What one element of a drawing stands for: its role, its name, and the words of its title."""
 
-    role: Literal["node", "edge", "barrier", "group"]
+    role: Literal["node", "edge", "barrier", "group", "label"]
     name: str
     kind: str
     title: str
@@ -216,9 +216,9 @@ def is_wide(words: str) -> bool:
     return any(text.wide(one) for one in words)
 
 
-def font(words: str, colour: str = "ink2", size: int = 12) -> str:
-    """Escaped text in a colour and size of ours, for an HTML-like label."""
-    return f'<FONT POINT-SIZE="{size}" COLOR="{PALETTE[colour]}">{escape(words)}</FONT>'
+def font(words: str, colour: str = "ink2", *, left: bool = False) -> str:
+    """Escaped text of size 12 in a colour of ours, for an HTML-like label."""
+    return f'<FONT POINT-SIZE="12" COLOR="{PALETTE[colour]}">{escape(words, left)}</FONT>'
 
 
 def label(*words: str) -> str:
@@ -237,7 +237,8 @@ def plain(words: str) -> str:
     return html.escape(clean(words), quote=False).replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
 
 
-def _table(cells: Iterable[str], padding: int = 1, colour: str = "") -> str:
+def table(cells: Iterable[str], padding: int = 1, colour: str = "") -> str:
+    """An HTML-like label of one cell under the other."""
     ground = f' BGCOLOR="{PALETTE[colour]}"' if colour else ""
     rows = "".join(f"<TR>{cell}</TR>" for cell in cells)
     return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}"{ground}>{rows}</TABLE>>'
@@ -278,7 +279,7 @@ def _head_of(group: Node) -> str:
     words = [*(f"\u2016 pauses {side}" for side in group.pauses), *(["deferred"] if group.deferred else [])]
     facts = ", ".join((*group.facts, *words))
     name = escape(wrap(group.name, _LINE), left=True)
-    return _table([f'<TD ALIGN="LEFT"><B>{name}</B></TD>', f'<TD ALIGN="LEFT">{font(facts)}</TD>'])
+    return table([f'<TD ALIGN="LEFT"><B>{name}</B></TD>', f'<TD ALIGN="LEFT">{font(facts)}</TD>'])
 
 
 def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None) -> None:
@@ -354,7 +355,7 @@ def _label(node: Node, answer: Answer | None, at: int) -> str:
         body = [f"<TD>{font('‖ pauses before', 'orange-ink')}</TD>", _rule("orange", 3), *body]
     if "after" in node.pauses:
         body = [*body, _rule("orange", 3), f"<TD>{font('‖ pauses after', 'orange-ink')}</TD>"]
-    return _table(body, padding=2 if node.pauses or node.deferred else 1)
+    return table(body, padding=2 if node.pauses or node.deferred else 1)
 
 
 def _rule(colour: str, thick: int) -> str:
@@ -399,7 +400,7 @@ def _barrier(made: Writer, into: Any, join: Join) -> None:
         cells = [ports]
     title = f"barrier: {_said(join.target)} waits for {text.listing(map(_said, join.sources))}"
     mark = Mark("barrier", join.id, "barrier", title)
-    made.node(into, join.id, mark, shape="plain", style="", label=_table(cells, 0, "ink"))
+    made.node(into, join.id, mark, shape="plain", style="", label=table(cells, 0, "ink"))
 
 
 def _join_edges(made: Writer, join: Join) -> None:

@@ -15,7 +15,7 @@ from workbench import channels as channel_map
 from workbench import dot, html, outline, svg, topology
 from workbench.dot import Direction, Sketch
 from workbench.html import Html
-from workbench.signs import STATUSES, Answer, EdgeSign, Sign, Status, answer, sample
+from workbench.signs import LOOKS, STATUSES, Answer, EdgeSign, Sign, Status, answer, sample
 from workbench.topology import Topology
 
 LIMIT = 300
@@ -45,6 +45,7 @@ class Drawing:
     lit: frozenset[str | tuple[str, str]] = frozenset()
     current: str | None = None
     corner: Literal["left", "right"] = "left"
+    said: Mapping[Status, str] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -116,13 +117,14 @@ class Drawing:
     def _shown(self) -> tuple[Sign, ...]:
         return (*self.signs, *(("trigger",) if self.lit else ()))
 
-    def _statuses(self) -> list[Status]:
+    def _statuses(self) -> dict[Status, str]:
+        """The statuses in the picture, each with its word in the key."""
         met = {one.status for one in self.answers.values()}
-        return [one for one in STATUSES if one in met]
+        return {one: self.said.get(one, LOOKS[one].words) for one in STATUSES if one in met}
 
     def _title(self) -> str:
-        said = [f"{name} {one.status}" for name, one in self.answers.items()]
-        return "; ".join([self.title, *([", ".join(said)] if said else [])])
+        told = [] if self.said else [f"{name} {one.status}" for name, one in self.answers.items()]
+        return "; ".join([self.title, *([", ".join(told)] if told else [])])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         try:

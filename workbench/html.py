@@ -112,12 +112,16 @@ def sign(status: signs.Status, words: str | None = None) -> Html:
 
 
 def key(samples: Iterable[signs.Sample] = (), statuses: Iterable[signs.Status] = ()) -> Html:
-    """The key under a drawing: each line style and each status sign with its words."""
+    """The key under a drawing: each line style and each status sign with its words.
+
+    `statuses` may be a mapping that gives a status other words.
+    """
+    words = dict(statuses) if isinstance(statuses, Mapping) else {}
     lines = [
         tag("span", Html(f'<svg width="{one.width}" height="12" aria-hidden="true">{one.strokes}</svg>'), one.words)
         for one in samples
     ]
-    rounds = [tag("span", Html(signs.icon(one, label="")), signs.LOOKS[one].words) for one in statuses]
+    rounds = [tag("span", Html(signs.icon(one, label="")), words.get(one, signs.LOOKS[one].words)) for one in statuses]
     return tag("div", *lines, *rounds, class_="key") if lines or rounds else Html("")
 
 

@@ -134,7 +134,7 @@ def ring(root: ET.Element, node: str) -> None:
         _add(group, "rect", {"class": "wb-ring", **place, **size})
 
 
-def standalone(root: ET.Element, samples: Iterable[Sample] = (), statuses: Iterable[Status] = ()) -> ET.Element:
+def standalone(root: ET.Element, samples: Iterable[Sample], statuses: Mapping[Status, str]) -> ET.Element:
     """The picture as a file of its own, in place: paper, styles, and the key of its signs under it."""
     x, y, width, height = _box_of(root)
     width, height = width + 2 * _PAD, height + 2 * _PAD
@@ -224,6 +224,8 @@ def _describe(group: ET.Element, mark: Mark) -> None:
         group.set("data-target", html.clean(mark.ends[1]))
         group.attrib |= {"role": "img", "aria-label": html.clean(mark.title)}
         return
+    if mark.role == "label":
+        return
     group.set("data-node", html.clean(mark.name))
     if mark.role == "node" and mark.kind not in ("channels", "checkpoint"):
         _centre(group)
@@ -282,10 +284,12 @@ def _answer(group: ET.Element, answer: Answer, corner: str) -> None:
     badge(group, answer, left + 3 if corner == "left" else right - 3, top + 3)
 
 
-def _key(samples: Iterable[Sample], statuses: Iterable[Status], limit: float) -> tuple[ET.Element, float, float] | None:
+def _key(
+    samples: Iterable[Sample], statuses: Mapping[Status, str], limit: float
+) -> tuple[ET.Element, float, float] | None:
     """The key as rows of signs with their words, and how wide and high it is."""
     items = [(one.width, one.strokes, one.words) for one in samples]
-    items += [(18, _round(one), LOOKS[one].words) for one in statuses]
+    items += [(18, _round(one), words) for one, words in statuses.items()]
     if not items:
         return None
     group = ET.Element(f"{{{NS}}}g", {"class": "wb-key"})

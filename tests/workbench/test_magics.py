@@ -1,0 +1,163 @@
+import subprocess
+import sys
+from typing import TypedDict
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+from workbench import magics
+from workbench.drawing import Drawing
+
+
+class State(TypedDict, total=False):
+    x: int
+
+
+def compiled(engine, **more):
+    graph = engine.graph.StateGraph(State)
+    graph.add_node("agent", lambda state: {"x": 1})
+    graph.add_edge("__start__", "agent")
+    return graph.compile(**more)
+
+
+@pytest.fixture
+def shell():
+    ip = InteractiveShell()
+    magics.load_ipython_extension(ip)
+    yield ip
+    magics.unload_ipython_extension(ip)
+
+
+def shown(ip, thing):
+    return ip.display_formatter.format(thing)[0]
+
+
+def test_a_compiled_graph_draws_itself(shell, engine):
+    bundle = shown(shell, compiled(engine))
+    assert bundle["text/plain"].endswith("agent → END")
+    assert "<svg" in bundle["text/html"]
+    assert bundle["image/svg+xml"].startswith("<svg")
+
+
+def test_a_builder_draws_itself(shell, engine):
+    assert "agent → END" in shown(shell, compiled(engine).builder)["text/plain"]
+
+
+def test_a_snapshot_is_a_table(shell, engine):
+    saver = pytest.importorskip(f"{engine.name}.checkpoint.memory").InMemorySaver()
+    app, config = compiled(engine, checkpointer=saver), {"configurable": {"thread_id": "t"}}
+    app.invoke({"x": 0}, config)
+    bundle = shown(shell, app.get_state(config))
+    assert bundle["text/plain"].splitlines() == [
+        "Ended, step 1, loop, thread t",
+        "channel  value",
+        "───────  ─────",
+        "x        1",
+    ]
+    assert 'class="wb-table"' in bundle["text/html"]
+
+
+def test_a_graph_that_cannot_be_drawn_is_told_in_text(shell, engine):
+    app = compiled(engine)
+    app.builder.edges.add(("agent", "nowhere"))
+    assert "The workbench could not draw it: KeyError" in shown(shell, app)["text/plain"]
+
+
+def test_loading_imports_neither_an_engine_nor_pandas_nor_graphviz():
+    code = (
+        "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\nimport workbench\n"
+        "before = set(sys.modules)\nworkbench.load_ipython_extension(InteractiveShell())\n"
+        "heavy = {'langgraph', 'runtime', 'langchain_core', 'pandas', 'graphviz'}\n"
+        "assert not heavy & (set(sys.modules) - before), heavy & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_loading_twice_is_loading_once(shell):
+    before = list(shell.magics_manager.registry)
+    magics.load_ipython_extension(shell)
+    assert list(shell.magics_manager.registry) == before
+
+
+def test_unloading_puts_everything_back(engine):
+    ip = InteractiveShell()
+    formatter = ip.display_formatter.mimebundle_formatter
+    app = compiled(engine)
+    formatter.for_type(type(app), lambda *args, **kw: {"text/plain": "mine"})
+    before = (dict(formatter.type_printers), dict(formatter.deferred_printers))
+    magics.load_ipython_extension(ip)
+    assert "agent" in shown(ip, app)["text/plain"]
+    magics.unload_ipython_extension(ip)
+    assert (formatter.type_printers, formatter.deferred_printers) == before
+    assert shown(ip, app)["text/plain"] == "mine"
+    assert "graph" not in ip.magics_manager.magics["line"]
+    magics.unload_ipython_extension(ip)
+
+
+def test_a_reloaded_extension_works(engine):
+    ip = InteractiveShell()
+    for _ in range(2):
+        magics.load_ipython_extension(ip)
+        assert "agent" in shown(ip, compiled(engine))["text/plain"]
+        magics.unload_ipython_extension(ip)
+
+
+def test_graph_draws_by_name(shell, engine):
+    shell.push({"app": compiled(engine)})
+    made = shell.run_line_magic("graph", "--xray app --direction LR")
+    assert isinstance(made, Drawing)
+    assert made.direction == "LR"
+
+
+def test_graph_shows_channels(shell, engine):
+    shell.push({"app": compiled(engine)})
+    assert "branch:to:agent" in repr(shell.run_line_magic("graph", "app --channels"))
+
+
+def test_a_wrong_name_is_answered_with_those_there_are(shell, engine):
+    shell.push({"app": compiled(engine), "other": compiled(engine), "x": 1})
+    with pytest.raises(UsageError, match="There is no 'ap'. The graphs in this notebook are app and other."):
+        shell.run_line_magic("graph", "ap")
+
+
+def test_without_a_graph_the_answer_says_what_to_do(shell):
+    with pytest.raises(UsageError, match="no graph in this notebook yet. Make one and run its cell."):
+        shell.run_line_magic("graph", "app")
+
+
+def test_what_is_no_graph_is_refused_without_a_traceback(shell):
+    shell.push({"x": 1})
+    with pytest.raises(UsageError, match="A int is no graph"):
+        shell.run_line_magic("graph", "x")
+
+
+def test_a_wrong_option_says_how_to_get_help(shell):
+    with pytest.raises(UsageError, match="%graph: unrecognized arguments: --wrong. Try %graph --help."):
+        shell.run_line_magic("graph", "x --wrong")
+
+
+def test_help_is_printed(shell, capsys):
+    assert shell.run_line_magic("graph", "--help") is None
+    assert "--xray" in capsys.readouterr().out
+
+
+def test_names_of_graphs_are_completed(shell, engine):
+    shell.push({"app": compiled(engine), "apple": 1})
+    with provisionalcompleter():
+        found = [one.text for one in shell.Completer.completions("%graph a", 8)]
+    assert "app" in found
+    assert "apple" not in found
+
+
+def test_a_recorded_cell_binds_its_recording_and_why_explains_it(shell):
+    from tests.workbench.engines import engine_of
+
+    shell.push({"app": compiled(engine_of("runtime"))})
+    shell.run_cell_magic("record", "mine", "app.invoke({'x': 0})")
+    assert list(shell.user_ns["mine"].tasks["node"]) == ["__start__", "agent"]
+    assert "agent" in str(shell.run_line_magic("why", "agent"))
+    with pytest.raises(UsageError):
+        shell.run_line_magic("why", "nobody")
