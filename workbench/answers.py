@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from workbench import html, text
 from workbench.html import Html
-from workbench.prose import Code, Line, Mark, Told, quoted, version
+from workbench.prose import Code, Line, Mark, Told, place, quoted, version
 
 # -- why --------------------------------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Why(Told):
         """That it ran, when, how often and how it ended."""
         many = len(self.statuses)
         times = "" if many == 1 else f" {many} times"
-        where = f" of {self.ns}" if self.ns else ""
+        where = f" of {place(self.ns)}" if self.ns else ""
         ends = [status for status in dict.fromkeys(self.statuses) if status not in ("ok", "next")]
         how = f" ({', '.join(ends)})" if ends else ""
         verb = "is next," if set(self.statuses) == {"next"} else f"ran{times}"
@@ -77,8 +77,8 @@ class Why(Told):
         if not cause.writers:
             yield Mark(version(cause.version), True)
             yield ", written before this recording began"
-        for place, writer in enumerate(cause.writers):
-            yield "" if place == 0 else ", then "
+        for number, writer in enumerate(cause.writers):
+            yield "" if number == 0 else ", then "
             yield Mark(f"{version(writer.version_before)} → {version(writer.version)}", True)
             once = writer._replace(nodes=tuple(dict.fromkeys(writer.nodes))) if sends else writer
             yield f" {_by(once)} in superstep {writer.step}"
@@ -155,7 +155,7 @@ class WhyNot(Told):
 
     def head(self) -> Line:
         """That it did not run, and when that is meant."""
-        where = f" of {self.ns}" if self.ns else ""
+        where = f" of {place(self.ns)}" if self.ns else ""
         when = f"after superstep {self.step}" if self.at_end else f"in superstep {self.step}"
         return (f"{self.node} did not run {when}{where}.",)
 

@@ -126,15 +126,23 @@ def _writers(index: Index, moment: Moment, channel: str, version: Version, seen:
     if not any(change.version == version for _, change in found):
         found = [*_before(index, moment.run, channel, version, seen), *found]
     return [
-        Writer(one.step, one.source, change.writers, count_of(change.version_before), count_of(change.version))
+        Writer(one.step, one.source, _posted(one, change), count_of(change.version_before), count_of(change.version))
         for one, change in found
     ]
+
+
+def _posted(superstep: Superstep, change: Change) -> tuple[str, ...]:
+    """The writers of a change. An empty list puts nothing into a topic, so who wrote one is not among them."""
+    if change.kind != "Topic" or superstep.updated is None:
+        return change.writers
+    writes = [write for write in superstep.updated.writes if write.channel == change.channel]
+    return tuple(write.node for write in writes if write.value != [])
 
 
 def _written(supersteps: Iterable[Superstep], channel: str, seen: Version) -> Iterator[tuple[Superstep, Change]]:
     for superstep in supersteps:
         for change in superstep.changes():
-            opened = change.writers or change.available
+            opened = change.available or (change.writers and change.kind != "Topic")
             if change.channel == channel and opened and (seen is None or change.version > seen):
                 yield superstep, change
 
@@ -210,9 +218,10 @@ def _has(run: Run, node: str) -> bool:
 
 
 def _shape(graph: Any) -> Topology | None:
+    """The declared edges; None for a graph of actors and channels, where the channels tell all there is."""
     try:
-        return topology.of(graph) if graph is not None else None
-    except Exception:  # a graph without declared edges, such as a raw Pregel: the channels still tell
+        return topology.of(graph) if topology.builder_of(graph) is not None else None
+    except Exception:  # a builder of another version: explanations do without its edges
         return None
 
 

@@ -108,3 +108,13 @@ def _no_state(runs: Sequence[Run], step: int) -> LookupError:
     if any(one.step == step for run in runs for one in run.supersteps):
         return LookupError(f"Superstep {step} has not passed its barrier, so there is no state after it.")
     return LookupError(f"There is no superstep {step} in this recording. It has {listing(map(str, passed)) or 'none'}.")
+
+
+def superstep_at(index: Index, step: int) -> Superstep:
+    """The newest superstep of that number at the top, passed or not. LookupError when there is none."""
+    found = [superstep for run in index.roots for superstep in run.supersteps if superstep.step == step]
+    if not found:
+        steps = sorted({superstep.step for run in index.roots for superstep in run.supersteps})
+        known = listing(map(str, steps)) if len(steps) < 7 else f"{steps[0]} to {steps[-1]}"
+        raise LookupError(f"There is no superstep {step} in this recording. It has {known or 'none'}.")
+    return found[-1]

@@ -95,6 +95,12 @@ def version(number: int | None) -> str:
     return "none" if number is None else f"v{number}"
 
 
+def place(ns: str) -> str:
+    """A namespace in a sentence, without the ids of its tasks: `desk`, `desk, inner`; empty at the top."""
+    names = [part.partition(":")[0] for part in ns.split("|") if part and not part.isdecimal()]
+    return ", ".join(names)
+
+
 def quoted(value: Any, limit: int = text.LIMIT) -> str:
     """Any value on one line in a sentence; a text in quotation marks."""
     return f"“{text.value(value, limit)}”" if isinstance(value, str) else text.value(value, limit)

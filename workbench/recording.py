@@ -284,7 +284,7 @@ class Recording:
 
     def step(self, n: int) -> StepView:
         """One superstep: the drawing with what ran laid on it, and plan, execute and update in words."""
-        return StepView(self.index, n, self.graph)
+        return StepView(self.index, moment.superstep_at(self.index, n), self.graph)
 
     def strip(self) -> Strip:
         """The whole run: a column for each superstep, with the drawing and the channels' versions after it."""

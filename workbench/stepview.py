@@ -13,16 +13,16 @@ from workbench.index import Index, Superstep, Task, count_of
 from workbench.prose import plain, rich, version
 from workbench.summary import inline, shown
 
-_COLUMN: Final = 300
+_COLUMNS: Final = 24
 
 
 class StepView:
     """One superstep: its drawing, and its three moments. `channels()` is its channel view."""
 
-    def __init__(self, index: Index, step: int, graph: Any = None) -> None:
+    def __init__(self, index: Index, superstep: Superstep, graph: Any = None) -> None:
         self.index = index
         self.graph = graph
-        self.superstep = _find(index, step)
+        self.superstep = superstep
 
     @property
     def step(self) -> int:
@@ -69,7 +69,10 @@ class Strip:
     def __init__(self, index: Index, graph: Any = None) -> None:
         self.index = index
         self.graph = graph
-        self.supersteps = shown(index)
+        every = shown(index)
+        self.left_out = max(0, len(every) - _COLUMNS)
+        half = _COLUMNS // 2
+        self.supersteps = [*every[:half], *every[-half:]] if self.left_out else every
 
     def versions(self) -> dict[str, list[str]]:
         """For each channel that a superstep touched, its version after each superstep, `v3 → v4` where it rose."""
@@ -86,19 +89,19 @@ class Strip:
         ran = ["ran", *(tasks_in_words(superstep.visible) for superstep in self.supersteps)]
         status = ["status", *(superstep.status for superstep in self.supersteps)]
         rows = [[name, *marks] for name, marks in self.versions().items()]
-        return text.table(heads, [ran, status, *rows])
+        return "\n".join([text.table(heads, [ran, status, *rows]), *self._gap()])
+
+    def _gap(self) -> list[str]:
+        return [f"{text.count(self.left_out, 'superstep')} in the middle left out."] if self.left_out else []
 
     def __repr__(self) -> str:
         return str(self)
 
     def fragment(self) -> Html:
         """The strip as HTML, to set into something larger."""
-        return html.tag(
-            "div",
-            *self._cells(),
-            class_="wb-strip",
-            style=f"grid-template-columns: 150px repeat({len(self.supersteps)}, minmax(max-content, 1fr))",
-        )
+        columns = f"grid-template-columns: 150px repeat({len(self.supersteps)}, minmax(max-content, 1fr))"
+        strip = html.tag("div", *self._cells(), class_="wb-strip", style=columns)
+        return html.join([strip, *(html.tag("p", words, class_="small quiet") for words in self._gap())])
 
     def _cells(self) -> Iterator[Html]:
         ends = [_cell_class(superstep) for superstep in self.supersteps]
@@ -127,15 +130,6 @@ class Strip:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": html.fragment(self.fragment(), sheets=["recording"]), "text/plain": str(self)}
-
-
-def _find(index: Index, step: int) -> Superstep:
-    found = [superstep for run in index.roots for superstep in run.supersteps if superstep.step == step]
-    if not found:
-        steps = sorted({superstep.step for run in index.roots for superstep in run.supersteps})
-        known = text.listing(map(str, steps[:6])) if len(steps) < 7 else f"{steps[0]} to {steps[-1]}"
-        raise LookupError(f"There is no superstep {step} in this recording. It has {known or 'none'}.")
-    return found[-1]
 
 
 def _word(task: Task) -> str:

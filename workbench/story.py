@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from workbench import text
 from workbench.frames import tasks_in_words
 from workbench.index import Index, Run, Superstep, is_state
 from workbench.prose import Line, Told, quoted
-from workbench.summary import passed, shown, verdict
+from workbench.summary import verdict
+
+_LINES: Final = 60
 
 
 class Story(Told):
@@ -26,7 +29,17 @@ class Story(Told):
         return (f"{verdict(self.index, self.status, self.error) if self.index.runs else 'No run yet'}.",)
 
     def lines(self) -> Iterator[Line]:
-        """One sentence for each superstep at the top, and for where each run began."""
+        """One sentence for each superstep at the top, and for where each run began; a long middle is folded."""
+        every = list(self._all())
+        if len(every) <= _LINES:
+            yield from every
+            return
+        half = _LINES // 2
+        yield from every[:half]
+        yield (f"… {len(every) - 2 * half:,} sentences more …",)
+        yield from every[-half:]
+
+    def _all(self) -> Iterator[Line]:
         for run in self.index.roots:
             beginning = _beginning(run)
             if beginning:
@@ -39,11 +52,6 @@ class Story(Told):
     def sentences(self) -> list[str]:
         """The sentences as texts."""
         return str(self).replace("\n  ", "\n").splitlines()
-
-    @property
-    def steps(self) -> int:
-        """How many supersteps are told of."""
-        return passed(shown(self.index))
 
 
 def _beginning(run: Run) -> str:

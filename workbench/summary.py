@@ -93,9 +93,11 @@ class Summary:
         thread = [f"thread {self.thread}"] if self.thread is not None else []
         facts = [*self._counts(), text.seconds(elapsed(self.index)), *thread]
         head.append(html.tag("p", ", ".join(fact for fact in facts if fact), class_="quiet"))
+        shown_rows = list(self._rows())
+        places = 2 if max((row.seconds or 0 for row in shown_rows), default=0) >= 0.1 else 4
         rows = [
-            (row.step, row.tasks, row.updated, "" if row.seconds is None else f"{row.seconds:.2f}", row.sign)
-            for row in self._rows()
+            (row.step, row.tasks, row.updated, "" if row.seconds is None else f"{row.seconds:.{places}f}", row.sign)
+            for row in shown_rows
         ]
         table = html.table(
             ["step", "tasks", "updated", "seconds", "status"], rows, right=["step", "seconds"], wide=True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, Final, NamedTuple
 
 from workbench import html, overlay, text
@@ -21,7 +22,8 @@ _BAR: Final = 20
 _GAP: Final = 10
 _TOP: Final = 34
 _CHAR: Final = 6.6
-_PAUSE: Final = 0.02
+_BARS: Final = 400
+_LINES: Final = 60
 
 
 class Bar(NamedTuple):
@@ -69,6 +71,20 @@ class Timeline:
             offset = max([offset, *ends])
         self.bars, self.barriers = tuple(bars), tuple(barriers)
 
+    def _end(self) -> Timeline:
+        """The newest part of a long timeline: more bars than these nobody can tell apart."""
+        if len(self.bars) <= _BARS:
+            return self
+        begins = next(bar.start for bar in self.bars[-_BARS:])
+        part = copy(self)
+        part.bars = tuple(bar._replace(start=bar.start - begins) for bar in self.bars[-_BARS:])
+        part.barriers = tuple(
+            one._replace(start=max(0.0, one.start - begins), at=one.at - begins)
+            for one in self.barriers
+            if one.at > begins
+        )
+        return part
+
     @property
     def length(self) -> float:
         """Seconds from the first plan to the last barrier or the end of the last bar."""
@@ -80,8 +96,11 @@ class Timeline:
         return list(dict.fromkeys((bar.node, bar.place) for bar in self.bars))
 
     def __str__(self) -> str:
-        rows = [(bar.step, self._label(bar.node, bar.place), bar.status) for bar in self.bars]
-        return text.table(["superstep", "task", "status"], rows, right=["superstep"]) if rows else "No task ran."
+        part = self._end()
+        rows = [(bar.step, self._label(bar.node, bar.place), bar.status) for bar in part.bars[-_LINES:]]
+        table = text.table(["superstep", "task", "status"], rows, right=["superstep"]) if rows else "No task ran."
+        more = len(self.bars) - len(rows)
+        return f"{table}\nThe last {len(rows)} of {len(self.bars):,} tasks." if more else table
 
     def __repr__(self) -> str:
         return str(self)
@@ -89,7 +108,7 @@ class Timeline:
     @property
     def svg(self) -> Html:
         """The picture alone."""
-        return Html("".join(_draw(self)))
+        return Html("".join(_draw(self._end())))
 
     def fragment(self) -> Html:
         """The picture with its key, to set into something larger."""
@@ -98,7 +117,8 @@ class Timeline:
         met = {bar.status for bar in self.bars}
         line = sample("barrier", "barrier: everyone waits, then all writes apply")
         key = html.key([line], [status for status in STATUSES if status in met])
-        return html.join([html.tag("div", self.svg, class_="drawing"), key])
+        more = f"The last {_BARS} of {len(self.bars):,} tasks." if len(self.bars) > _BARS else ""
+        return html.join([html.tag("div", self.svg, class_="drawing"), key, html.tag("p", more, class_="small quiet")])
 
     def _label(self, node: str, place: int) -> str:
         return f"{node} {place}" if any(bar.node == node and bar.place for bar in self.bars) else node
