@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -152,7 +152,7 @@ class AsyncDriver:
             result: T = end.value
             return result
 
-    async def stream(self, routine: fx.Routine[T], chunks: deque[Chunk], result: list[T]) -> AsyncIterator[Chunk]:
+    async def stream(self, routine: fx.Routine[T], chunks: deque[Chunk], result: list[T]) -> AsyncGenerator[Chunk, None]:
         """Run the routine and give its chunks as they come; its result is appended to `result`."""
         try:
             step = next(routine)

@@ -189,6 +189,8 @@ def told_task(
     result = None
     if error is None and is_outcome(writes):
         result = result_of(writes, names)
+        if isinstance(names, str):
+            result = result.get(names)
         returned = next((value for channel, value in writes if channel == RETURN), None)
         if any(channel == RETURN for channel, _ in writes):
             result = returned

@@ -2,7 +2,8 @@
 
 A superstep of one task runs it in the caller's own thread. Of several, the caller works off the queue itself, and
 each worker that is woken wakes one more while work is left; so short tasks never wait for a thread, and blocking ones
-overlap. Only a live stream moves its tasks to workers altogether, since its reader must be free to read.
+overlap. Only where somebody reads a stream are several tasks, or all tasks of a live one, moved to workers altogether,
+since the reader must be free to read.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class SyncDriver:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.waiting: deque[tuple[Task, Context]] = deque()
         self.live = live or run.graph.step_timeout is not None
+        self.read = bool(run.outlets)
+        self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
         self.busy = 0
         self.writer = Writer() if run.durability == "async" and run.saver is not None else None
@@ -84,7 +87,8 @@ class SyncDriver:
 
     def _start(self, effect: fx.Start) -> None:
         self.waiting.extend((task, copy_context()) for task in effect.tasks)
-        if self.live:
+        self.handed = self.live or (self.read and len(effect.tasks) > 1)
+        if self.handed:
             for _ in range(min(len(effect.tasks), self.width or len(effect.tasks))):
                 _pool.submit(self._work)
         elif len(effect.tasks) > 1 and self.width != 1:
@@ -102,7 +106,7 @@ class SyncDriver:
             self.inbox.put(fx.Finished(task))
 
     def _receive(self, effect: fx.Receive) -> Any:
-        if not self.live:
+        if not self.handed:
             try:
                 return self.inbox.get_nowait()
             except queue.Empty:
@@ -113,7 +117,9 @@ class SyncDriver:
                 pass
             else:
                 context.run(run_attempt, self.run, task)
-                return fx.Finished(task)
+                if self.inbox.empty():
+                    return fx.Finished(task)
+                self.inbox.put(fx.Finished(task))  # others finished before: in the order of completion
         timeout = None if effect.deadline is None else max(0.0, effect.deadline - time.monotonic())
         try:
             return self.inbox.get(timeout=timeout)

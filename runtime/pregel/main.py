@@ -10,6 +10,7 @@ import dataclasses
 import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
@@ -310,8 +311,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         if live:
             outlet.put = lambda chunk: (chunks.append(chunk), driver.nudge())[0]
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
-        with self._told(run, input) as told:
-            stream = driver.stream(supersteps(run, input), chunks)
+        with self._told(run, input) as told, closing(driver.stream(supersteps(run, input), chunks)) as stream:
             while True:
                 try:
                     chunk = next(stream)
@@ -352,8 +352,9 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
         result: list[Outcome] = []
         async with self._atold(run, input) as told:
-            async for chunk in driver.stream(supersteps(run, input), chunks, result):
-                yield shape(chunk)
+            async with aclosing(driver.stream(supersteps(run, input), chunks, result)) as stream:
+                async for chunk in stream:
+                    yield shape(chunk)
             told.output = result[0].output
 
     def invoke(

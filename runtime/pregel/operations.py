@@ -362,6 +362,7 @@ def _put(
 
 
     state = thread.state
+    state.updated = None  # whoever was woken before the edit still is: let the next plan look at all nodes
     id = new_id()
     checkpoint = state.to_checkpoint(id, time.time())
     parents = dict((found.metadata if found is not None else {}).get("parents") or {})
