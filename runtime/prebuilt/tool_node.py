@@ -11,11 +11,11 @@ import asyncio
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import get_executor_for_config
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from pydantic import BaseModel, ValidationError
@@ -37,6 +37,7 @@ from runtime.prebuilt.tool_errors import (
 from runtime.prebuilt.tool_results import Shape, msg_content_output
 from runtime.types import Command
 from runtime.utils.config import ensure_config
+from runtime.utils.threads import side_by_side
 
 if TYPE_CHECKING:
     from runtime.runtime import Runtime
@@ -166,11 +167,8 @@ class ToolNode(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the calls, several of them in threads. An error of one is raised when the others have ended."""
         turn = self._turn(input, config)
-        if len(turn.calls) == 1:
-            return turn.shape.together([self._run(turn, turn.calls[0])])
-        with get_executor_for_config(turn.config) as executor:
-            running = [executor.submit(self._run, turn, call) for call in turn.calls]
-        return turn.shape.together([future.result() for future in running])
+        calls = [partial(self._run, turn, call) for call in turn.calls]
+        return turn.shape.together(side_by_side(calls, turn.config.get("max_concurrency")))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The same, with the calls as coroutines side by side."""
