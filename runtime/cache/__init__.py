@@ -1,0 +1,1 @@
+"""Results of tasks, kept for the next time the same input comes."""

@@ -1,0 +1,1 @@
+"""Memory that outlives a thread: items under namespaces, found again by key, filter or likeness."""
