@@ -81,7 +81,7 @@ class Why(Told):
             yield "" if number == 0 else ", then "
             yield Mark(f"{version(writer.version_before)} → {version(writer.version)}", True)
             once = writer._replace(nodes=tuple(dict.fromkeys(writer.nodes))) if sends else writer
-            yield f" {_by(once)} in superstep {writer.step}"
+            yield f" {_by(once)}"
         if cause.kind.endswith("AfterFinish"):
             yield ", when nothing else would run (deferred)"
         if not sends:
@@ -90,12 +90,13 @@ class Why(Told):
 
 
 def _by(writer: Writer) -> str:
+    """Who wrote, and when; the input and a command come before any superstep."""
+    if writer.source in ("input", "resume"):
+        return f"by the {'input' if writer.source == 'input' else 'command'}"
     if not writer.nodes:
-        return "opened"
-    if writer.source == "input":
-        return "by the input"
-    made = {"update": "by an update as ", "fork": "by a fork as "}.get(writer.source, "by ")
-    return f"{made}{text.listing(_counted(writer.nodes))}"
+        return f"opened in superstep {writer.step}"
+    made = "by an update as " if writer.source == "update" else "by "
+    return f"{made}{text.listing(_counted(writer.nodes))} in superstep {writer.step}"
 
 
 def _counted(nodes: tuple[str, ...]) -> Iterator[str]:
@@ -267,7 +268,7 @@ class Who(Told):
         by = _by(Writer(self.step, self.source, nodes, self.version_before, self.version))
         rule = f"{self.kind}, {self.reducer}" if self.reducer else self.kind
         moved = Mark(f"{version(self.version_before)} → {version(self.version)}", True)
-        return (Code(self.channel), " ", moved, f" {by} in superstep {self.step} ({rule}).")
+        return (Code(self.channel), " ", moved, f" {by} ({rule}).")
 
     def lines(self) -> Iterator[Line]:
         """The value before, each write, and the value after."""

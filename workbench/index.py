@@ -265,6 +265,10 @@ def _update(run: Run, event: SuperstepUpdated) -> None:
         return  # a run that goes on shows its state once; nothing was written
     if event.source == "partial":
         return  # what the siblings of a question have written so far; the barrier is not passed
+    if event.source == "resume" and run.started is not None:  # what a command brings meets what the run has found
+        found = run.started.versions
+        changes = tuple(change._replace(version_before=found.get(change.channel)) for change in event.changes)
+        event = event._replace(changes=changes)
     superstep = run.latest(event.step)
     if superstep is None or superstep.updated is not None:
         superstep = Superstep(run, event.step)

@@ -157,9 +157,10 @@ def recording(graph: Any = None, *, keep: int | None = None) -> Iterator[Recordi
     error goes on, and carries it as `error.recording`. `keep` is for how many supersteps the values are kept.
     """
     recorder = Recorder(graph, keep=keep)
+    watching = sources.watching(recorder, graph)
     rec = Recording(recorder.events, missing=recorder.missing, live=True)
     try:
-        with sources.watching(recorder, graph):
+        with watching:
             yield rec
     except BaseException as error:
         _carry(error, rec)

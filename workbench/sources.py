@@ -25,7 +25,7 @@ def watching(observer: Observer, graph: Any = None) -> AbstractContextManager[No
 
     Raises TypeError for a graph that tells no events.
     """
-    if graph is not None and type(graph).__module__.partition(".")[0] == "langgraph":
+    if any(base.__module__.partition(".")[0] == "langgraph" for base in type(graph).__mro__):
         raise TypeError(
             f"A {type(graph).__name__} that LangGraph compiled tells no events. Compile the same builder with "
             "runtime.graph.StateGraph: replace langgraph by runtime in its imports."

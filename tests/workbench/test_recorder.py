@@ -347,6 +347,46 @@ def test_a_replay_runs_again_from_a_fork(run, saver):
     assert "It ran again" in str(again.story())
 
 
+def test_a_command_that_writes_is_told(run, saver):
+    graph = chain().compile(checkpointer=saver, interrupt_before=["b"])
+    run(graph, {"total": 1}, thread="t")
+    rec = run(graph, Command(update={"total": 7}, goto="a"), thread="t")
+    assert rec.supersteps.source[0] == "resume"
+    assert "by the command" in str(rec.who("total"))
+
+
+def test_a_graph_that_tells_no_events_is_refused(run):
+    from langgraph.graph import StateGraph as Other
+
+    other = Other(State)
+    other.add_node("a", says("a"))
+    other.add_edge("__start__", "a")
+    with pytest.raises(TypeError, match="replace langgraph by runtime in its imports"):
+        run(other.compile(), {"total": 1})
+
+
+def test_the_actors_of_a_bare_pregel_are_explained(run):
+    from runtime.channels import LastValue, Topic
+    from runtime.pregel import NodeBuilder, Pregel
+
+    posts = lambda name, to: (  # noqa: E731
+        NodeBuilder()
+        .subscribe_to(f"{name} mail")
+        .do(lambda seen: seen)
+        .write_to(**{name: len, f"{to} mail": lambda _: []})
+    )
+    graph = Pregel(
+        nodes={"ann": posts("ann", "bob"), "bob": posts("bob", "ann")},
+        channels={"ann": LastValue(int), "bob": LastValue(int), "ann mail": Topic(int), "bob mail": Topic(int)},
+        input_channels=["ann mail", "bob mail"],
+        output_channels=["ann", "bob"],
+    )
+    rec = run(graph, {"ann mail": 1, "bob mail": 2})
+    assert set(rec.tasks.node) == {"ann", "bob"}
+    assert str(rec.why("ann", 0)).endswith("ann mail none → v1 by the input; ann had never seen it")
+    assert str(rec.why_not("bob")).endswith("bob mail is empty: what was written to it has been used")
+
+
 def test_a_breakpoint_says_before_what_the_run_stopped(run, saver):
     rec = run(chain().compile(checkpointer=saver, interrupt_before=["b"]), {"total": 1}, thread="t")
     assert (rec.status, rec.summary().verdict) == ("interrupted", "Stopped before b")
