@@ -247,6 +247,16 @@ class Runtime(_OpenRuntime[ContextT]):
         return self.control.drain_reason if self.control is not None else None
 
 
+def as_runtime(found: Any) -> Runtime[Any] | None:
+    """The object as a `Runtime`: a server may put one of its own kind into a config, with some of the fields."""
+    if found is None or isinstance(found, Runtime):
+        return found
+    given = {
+        field.name: getattr(found, field.name) for field in dataclasses.fields(Runtime) if hasattr(found, field.name)
+    }
+    return Runtime(**given)
+
+
 def _revive(cls: type[Runtime[Any]], fields: dict[str, Any]) -> Runtime[Any]:
     return cls(**fields)
 

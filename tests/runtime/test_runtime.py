@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 
 from runtime._context import TaskContext, current
 from runtime.config import get_config, get_store, get_stream_writer
-from runtime.runtime import DEFAULT_RUNTIME, BaseUser, ExecutionInfo, RunControl, Runtime, get_runtime
+from runtime.runtime import DEFAULT_RUNTIME, BaseUser, ExecutionInfo, RunControl, Runtime, as_runtime, get_runtime
 
 
 @pytest.fixture
@@ -60,6 +60,12 @@ def test_override_changes_only_what_it_names():
 def test_merge_takes_what_the_other_sets():
     both = Runtime(context=1, previous=2, stream_writer=print).merge(Runtime(context=3, previous=0))
     assert both == Runtime(context=3, previous=0, stream_writer=print)
+
+
+def test_an_object_with_some_of_the_fields_may_stand_for_a_runtime():
+    assert as_runtime(SimpleNamespace(context=1, other=2)) == Runtime(context=1)
+    assert as_runtime(DEFAULT_RUNTIME) is DEFAULT_RUNTIME
+    assert as_runtime(None) is None
 
 
 def test_execution_info_is_patched_in_a_copy():
