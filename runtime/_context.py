@@ -40,12 +40,12 @@ class TaskContext:
     """
 
     __slots__ = (
-        "asked", "attempt", "called", "config", "first_attempt_at", "nested", "resumes", "resuming", "run", "state", "step", "stop",
-        "task",
+        "asked", "attempt", "called", "config", "first_attempt_at", "nested", "resumes", "resuming", "run", "state",
+        "step", "stop", "task",
     )  # fmt: skip
 
-    def __init__(self, run: Run, task: Task, state: State, step: int, stop: int, resumes: list[Any]) -> None:
-        self.run = run
+    def __init__(self, run: Any, task: Task, state: State, step: int, stop: int, resumes: list[Any]) -> None:
+        self.run: Run = run
         self.task = task
         self.state = state
         self.step = step

@@ -1,20 +1,20 @@
 """The errors of a graph program, as one tree.
 
-    Exception
-    ├── EmptyChannelError           a channel was read before it was written
-    ├── InvalidUpdateError          a write does not fit its channel, or a node's answer its schema
-    ├── EmptyInputError             there is nothing to run
-    ├── TaskNotFound                a task is asked for which the checkpoint does not hold
-    ├── UnknownInterruptError       an answer names no interrupt that waits (strict resume)
-    ├── NodeCancelledError          user code raised a cancellation of its own
-    ├── NodeTimeoutError            an attempt took too long, or was silent too long
-    ├── RecursionError
-    │   └── GraphRecursionError     the run needs more supersteps than it may take
-    └── GraphBubbleUp               control flow; no policy and no handler may swallow it
-        ├── GraphInterrupt          a task waits for an answer
-        │   └── NodeInterrupt       (deprecated)
-        ├── GraphDrained            the run was asked to stop at a barrier
-        └── ParentCommand           a command for the graph around this one
+Exception
+├── EmptyChannelError           a channel was read before it was written
+├── InvalidUpdateError          a write does not fit its channel, or a node's answer its schema
+├── EmptyInputError             there is nothing to run
+├── TaskNotFound                a task is asked for which the checkpoint does not hold
+├── UnknownInterruptError       an answer names no interrupt that waits (strict resume)
+├── NodeCancelledError          user code raised a cancellation of its own
+├── NodeTimeoutError            an attempt took too long, or was silent too long
+├── RecursionError
+│   └── GraphRecursionError     the run needs more supersteps than it may take
+└── GraphBubbleUp               control flow; no policy and no handler may swallow it
+    ├── GraphInterrupt          a task waits for an answer
+    │   └── NodeInterrupt       (deprecated)
+    ├── GraphDrained            the run was asked to stop at a barrier
+    └── ParentCommand           a command for the graph around this one
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class NodeInterrupt(GraphInterrupt):
             LangGraphDeprecatedSinceV10,
             stacklevel=2,
         )
-        from runtime.types import Interrupt  # types builds on this module
+        from runtime.types import Interrupt  # noqa: PLC0415 - types builds on this module
 
         super().__init__([Interrupt(value=value, id=id) if id is not None else Interrupt(value=value)])
 
@@ -215,9 +215,7 @@ class UnknownInterruptError(Exception):
 
 def is_invalid_resume(exc: BaseException) -> bool:
     """True for the validation error of an answer that did not fit the interrupt's `response_schema`."""
-    return any(
-        note == _INVALID_RESUME_NOTE for note in getattr(exc, "__notes__", ())
-    )
+    return any(note == _INVALID_RESUME_NOTE for note in getattr(exc, "__notes__", ()))
 
 
 _INVALID_RESUME_NOTE = "The answer does not fit the interrupt's response_schema. The interrupt still waits."

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from runtime.types import Interrupt
@@ -183,8 +183,8 @@ class TaskStreamed(NamedTuple):
 class TaskFinished(NamedTuple):
     """A task has ended. Its writes wait at the barrier, for those of its siblings.
 
-    `status` "cached" says that the writes were taken from an earlier run or from the cache. `answers` are the answers
-    which its questions got, in the order asked. `duration` is in seconds. `values` is the state that the task ran on.
+    `status` "cached" says that the writes were taken from an earlier run or from the cache. `answers` are those that
+    its questions got, in the order asked. `duration` is in seconds. `values` is the state that the task ran on.
     """
 
     run: str
@@ -210,7 +210,8 @@ class SuperstepUpdated(NamedTuple):
 
     With source "input" the caller's input was applied, with "resume" what a command brought (often nothing): no task
     has run for these. "partial" comes when a run stops to ask: what the finished siblings wrote is shown, though the
-    barrier was not passed and no checkpoint holds it. `values` are all values after it; `updated` names the channels that changed and hold a value.
+    barrier was not passed and no checkpoint holds it. `values` are all values after it; `updated` names the channels
+    that changed and hold a value.
     """
 
     run: str
@@ -240,7 +241,7 @@ class CheckpointSaved(NamedTuple):
 
 
 class RunInterrupted(NamedTuple):
-    """The run stops: at questions, at a breakpoint ("before" or "after" `nodes`), or at one of a nested graph ("inside").
+    """The run stops: at questions, at a breakpoint ("before", "after"), or at one of a nested graph ("inside").
 
     `nodes` are those where it stands.
     """
@@ -266,17 +267,17 @@ class RunFinished(NamedTuple):
     error: BaseException | None
 
 
-Event = Union[
-    RunStarted,
-    SuperstepPlanned,
-    TaskStarted,
-    TaskStreamed,
-    TaskFinished,
-    SuperstepUpdated,
-    CheckpointSaved,
-    RunInterrupted,
-    RunFinished,
-]
+Event = (
+    RunStarted
+    | SuperstepPlanned
+    | TaskStarted
+    | TaskStreamed
+    | TaskFinished
+    | SuperstepUpdated
+    | CheckpointSaved
+    | RunInterrupted
+    | RunFinished
+)
 
 KINDS: tuple[type[Any], ...] = (
     RunStarted, SuperstepPlanned, TaskStarted, TaskStreamed, TaskFinished, SuperstepUpdated, CheckpointSaved,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, Union, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, NotRequired, TypeVar, Union, final
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from runtime._context import TaskContext, current, digest, interrupt_id
 from runtime._words import MISSING, NS_SEP, OVERWRITE
@@ -176,8 +178,7 @@ KeyFuncT = TypeVar("KeyFuncT", bound=Callable[..., Any])
 
 
 def _default_cache_key(*args: Any, **kwargs: Any) -> bytes:
-    import pickle  # only to make a key: nothing is ever loaded from it
-
+    # Only a key is made of this: nothing is ever loaded from it.
     return pickle.dumps((_frozen(args), _frozen(kwargs)), protocol=5)
 
 
@@ -316,7 +317,7 @@ def _schema_of(response_schema: Any) -> tuple[Any, dict[str, Any] | None]:
         return None, None
     if isinstance(response_schema, Mapping):
         return None, dict(response_schema)
-    from pydantic import TypeAdapter  # loaded only where an answer is typed
+    from pydantic import TypeAdapter  # noqa: PLC0415 - pydantic is loaded only where an answer is typed
 
     adapter = TypeAdapter(response_schema)
     return adapter, adapter.json_schema()
@@ -373,9 +374,9 @@ class Command(Generic[N]):
     graph: str | None = None
     update: Any | None = None
     resume: dict[str, Any] | Any | None = None
-    goto: Send | Sequence[Send | N] | N = ()  # type: ignore[assignment]  # the empty sequence: nowhere in particular
+    goto: Send | Sequence[Send | N] | N = ()
 
-    PARENT: ClassVar[Literal["__parent__"]] = _PARENT  # type: ignore[assignment]  # a final str is its literal
+    PARENT: ClassVar[Literal["__parent__"]] = _PARENT
 
     def __repr__(self) -> str:
         given = ", ".join(f"{f.name}={value!r}" for f in fields(self) if (value := getattr(self, f.name)))
@@ -402,7 +403,7 @@ def annotated_keys(cls: type) -> tuple[str, ...]:
         return ()
     names: dict[str, None] = {}
     for base in reversed(cls.__mro__):
-        names.update(dict.fromkeys(base.__dict__.get("__annotations__", {})))
+        names.update(dict.fromkeys(inspect.get_annotations(base)))
     return tuple(name for name in names if not name.startswith("__"))
 
 
@@ -428,13 +429,13 @@ class Overwrite:
     """A write that replaces a reducer channel's value, and drops the other writes of its superstep."""
 
     value: Any
-    type: Literal["__overwrite__"] = field(default=OVERWRITE)  # type: ignore[assignment]  # a final str is its literal
+    type: Literal["__overwrite__"] = field(default=OVERWRITE)
 
 
 class StateUpdate(NamedTuple):
     """One update of `bulk_update_state`: the values, the node that they count as written by, and its task's id."""
 
-    values: dict[str, Any] | None
+    values: Any
     as_node: str | None = None
     task_id: str | None = None
 
@@ -627,13 +628,13 @@ class DebugStreamPart(TypedDict):
     data: DebugPayload
 
 
-StreamPart = Union[
-    ValuesStreamPart,
-    UpdatesStreamPart,
-    MessagesStreamPart,
-    CustomStreamPart,
-    CheckpointStreamPart,
-    TasksStreamPart,
-    DebugStreamPart,
-]
+StreamPart = (
+    ValuesStreamPart
+    | UpdatesStreamPart
+    | MessagesStreamPart
+    | CustomStreamPart
+    | CheckpointStreamPart
+    | TasksStreamPart
+    | DebugStreamPart
+)
 """A chunk of `stream(version="v2")`."""

@@ -152,7 +152,9 @@ class AsyncDriver:
             result: T = end.value
             return result
 
-    async def stream(self, routine: fx.Routine[T], chunks: deque[Chunk], result: list[T]) -> AsyncGenerator[Chunk, None]:
+    async def stream(
+        self, routine: fx.Routine[T], chunks: deque[Chunk], result: list[T]
+    ) -> AsyncGenerator[Chunk, None]:
         """Run the routine and give its chunks as they come; its result is appended to `result`."""
         try:
             step = next(routine)

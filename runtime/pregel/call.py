@@ -172,13 +172,13 @@ class RunnableCallable(Runnable[Any, Any]):
         """Run the function as a Runnable of its own, with a run of its own where somebody traces."""
         if not self.trace:
             return self.call(input, config or {}, _runtime_in(config))
-        return self._call_with_config(self._traced, input, config, **kwargs)
+        return self._call_with_config(cast("Any", self._traced), input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         if not self.trace:
             return await self.acall(input, config or {}, _runtime_in(config))
-        return await self._acall_with_config(self._atraced, input, config, **kwargs)
+        return await self._acall_with_config(cast("Any", self._atraced), input, config, **kwargs)
 
     def _traced(self, input: Any, config: RunnableConfig) -> Any:
         return self.call(input, config, _runtime_in(config))

@@ -5,12 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime._words import CHECKPOINT_NS, CONF, ERROR, INTERRUPT, NS_END, NS_SEP, PRIVATE_PREFIX, RETURN, TAG_HIDDEN, THREAD_ID
+from runtime._words import (
+    CHECKPOINT_NS,
+    CONF,
+    ERROR,
+    INTERRUPT,
+    NS_END,
+    NS_SEP,
+    PRIVATE_PREFIX,
+    RETURN,
+    TAG_HIDDEN,
+    THREAD_ID,
+)
 from runtime.checkpoint.base import EXCLUDED_METADATA_KEYS
 from runtime.events import Planned, TaskFinished
 from runtime.pregel.program import as_names
 from runtime.pregel.state import timestamp
-from runtime.types import CheckpointPayload, DebugPayload, Interrupt, PregelTask, StateSnapshot, TaskPayload, TaskResultPayload
+from runtime.types import (
+    CheckpointPayload,
+    DebugPayload,
+    Interrupt,
+    PregelTask,
+    StateSnapshot,
+    TaskPayload,
+    TaskResultPayload,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -143,9 +162,11 @@ def map_debug_checkpoint(
 ) -> Iterator[CheckpointPayload]:
     """The payload of a checkpoint, from its channels and pending writes."""
     held = {name: channel.get() for name, channel in channels.items() if channel.is_available()}
-    values = held.get(stream_channels) if isinstance(stream_channels, str) else {
-        name: held[name] for name in stream_channels if name in held
-    }
+    values = (
+        held.get(stream_channels)
+        if isinstance(stream_channels, str)
+        else {name: held[name] for name in stream_channels if name in held}
+    )
     listed = list(tasks)
     states = {task.id: _nested_config(task, config) for task in listed}
     told = tasks_w_writes(listed, pending_writes, states, output_keys)
@@ -173,7 +194,9 @@ def tasks_w_writes(
     for task_id, channel, value in pending_writes or ():
         by_task.setdefault(task_id, []).append((channel, value))
     return tuple(
-        told_task(task.id, task.name, tuple(task.path), by_task.get(task.id, ()), (states or {}).get(task.id), output_keys)
+        told_task(
+            task.id, task.name, tuple(task.path), by_task.get(task.id, ()), (states or {}).get(task.id), output_keys
+        )
         for task in tasks
     )
 
@@ -195,5 +218,3 @@ def told_task(
         if any(channel == RETURN for channel, _ in writes):
             result = returned
     return PregelTask(id, name, path, error, interrupts, state, result)
-
-

@@ -318,7 +318,6 @@ _paths: dict[Any, bool] = {}
 
 def _takes_path(put_writes: Callable[..., Any]) -> bool:
 
-
     function = getattr(put_writes, "__func__", put_writes)
     known = _paths.get(function)
     if known is None:

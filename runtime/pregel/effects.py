@@ -7,7 +7,7 @@ each event to whoever watches. The typed helpers at the end are the only place t
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from runtime.events import Event
 
@@ -51,7 +51,7 @@ class ListCheckpoints(NamedTuple):
     """Checkpoints of a thread, newest first."""
 
     config: RunnableConfig
-    filter: Mapping[str, Any] | None = None
+    filter: dict[str, Any] | None = None
     before: RunnableConfig | None = None
     limit: int | None = None
 
@@ -122,11 +122,11 @@ class Invoke(NamedTuple):
     timed: Any = None
 
 
-LoopEffect = Union[
-    Start, Cancel, Receive, Load, ListCheckpoints, SaveCheckpoint, SaveWrites, Flush, CacheGet, CachePut
-]
-AttemptEffect = Union[Sleep, Open, Close, Invoke]
-Effect = Union[LoopEffect, AttemptEffect]
+LoopEffect = (
+    Start | Cancel | Receive | Load | ListCheckpoints | SaveCheckpoint | SaveWrites | Flush | CacheGet | CachePut
+)
+AttemptEffect = Sleep | Open | Close | Invoke
+Effect = LoopEffect | AttemptEffect
 
 LOOP_EFFECTS: tuple[type[Any], ...] = (
     Start, Cancel, Receive, Load, ListCheckpoints, SaveCheckpoint, SaveWrites, Flush, CacheGet, CachePut,
@@ -156,9 +156,9 @@ class Finished(NamedTuple):
     task: Task
 
 
-Message = Union[Spawned, Streamed, Finished]
+Message = Spawned | Streamed | Finished
 
-Routine = Generator[Union[Effect, Event], Any, T]
+Routine = Generator[Effect | Event, Any, T]
 
 # -- typed helpers ----------------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ def load(config: RunnableConfig) -> Routine[CheckpointTuple | None]:
 
 def list_checkpoints(
     config: RunnableConfig,
-    filter: Mapping[str, Any] | None = None,
+    filter: dict[str, Any] | None = None,
     before: RunnableConfig | None = None,
     limit: int | None = None,
 ) -> Routine[list[CheckpointTuple]]:

@@ -44,7 +44,8 @@ async def call_async(effect: Invoke) -> Any:
 def task_started_args(run: Run, task: Task) -> tuple[Any, dict[str, Any]]:
     """What the callbacks are told when a task begins: its manager, and the arguments of on_chain_start."""
     context = task.context
-    assert context is not None and context.config is not None
+    assert context is not None
+    assert context.config is not None
     config = context.config
     manager = run.manager.get_child(f"graph:step:{context.step}")
     tags = task.proc.tags
@@ -54,11 +55,8 @@ def task_started_args(run: Run, task: Task) -> tuple[Any, dict[str, Any]]:
     return manager, {"serialized": None, "inputs": task.input, "name": task.node}
 
 
-
 def closing(manager: Any, output: Any, error: BaseException | None) -> Callable[[], Any]:
     """The call that tells the callbacks how a task ended."""
     if error is not None:
         return lambda: manager.on_chain_error(error)
     return lambda: manager.on_chain_end(output)
-
-

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from runtime._words import (
     CACHE_NS_WRITES,
     CHECKPOINT_ID,
-    CHECKPOINT_NS,
     CONF,
     CONFIG_KEY_NODE_FINISHED,
     ERROR,
@@ -35,7 +34,6 @@ from runtime._words import (
     NULL_TASK_ID,
     RESUME,
     TASKS,
-    THREAD_ID,
 )
 from runtime.errors import (
     EmptyInputError,
@@ -62,9 +60,10 @@ from runtime.events import (
     TaskStarted,
     Write,
 )
+from runtime.pregel.commands import command_writes, input_writes
 from runtime.pregel.effects import (
-    Cancel,
     CachePut,
+    Cancel,
     Finished,
     Flush,
     Routine,
@@ -77,7 +76,6 @@ from runtime.pregel.effects import (
     load,
     receive,
 )
-from runtime.pregel.commands import command_writes, input_writes
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner, versions_of
 from runtime.pregel.policy import cache_key, identity_of
@@ -111,8 +109,8 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
 
     __slots__ = (
-        "changed", "last_output", "metadata", "parent_id", "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks",
-        "unsaved",
+        "changed", "last_output", "metadata", "parent_id", "pending", "replayed", "saved_id", "shown", "source",
+        "state", "step", "stop", "tasks", "unsaved",
     )  # fmt: skip
 
     def __init__(self, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -167,7 +165,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     try:
         yield from _settle(run, progress, failure is not None or status == "interrupted")
     except BaseException as error:
-        if failure is None or run.nested and status == "interrupted":
+        if failure is None or (run.nested and status == "interrupted"):
             status, failure = "failed", error
     output = _output(run, progress) if failure is None else None
     if run.watched:
@@ -298,7 +296,7 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     if not run.nested:
         run.resuming = resuming
     if resuming:
-        step = yield from _apply_null(run, progress, null)
+        step = _apply_null(run, progress, null)
         state.seen[INTERRUPT] = dict(state.versions)
         progress.shown = True
         if run.watched:
@@ -307,11 +305,15 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
             yield from persist(run, progress, "fork")
         return
     if null:
-        yield from _apply_null(run, progress, null)
+        _apply_null(run, progress, null)
     if input is None:
         raise EmptyInputError(
             "There is nothing to run: the input is None, and "
-            + (f"thread {run.thread_id!r} has no checkpoint to go on from." if run.saver else "there is no checkpointer.")
+            + (
+                f"thread {run.thread_id!r} has no checkpoint to go on from."
+                if run.saver
+                else "there is no checkpointer."
+            )
             + " Pass an input, for example {}."
         )
     yield from _take_input(run, progress, input)
@@ -326,7 +328,7 @@ def _goes_on(run: Run, progress: Progress, input: Any) -> bool:
     return not run.nested and run_id is not None and run_id == progress.metadata.get("run_id")
 
 
-def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]]) -> Routine[Step | None]:
+def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]]) -> Step | None:
     if not writes:
         return None
     task = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
@@ -336,7 +338,6 @@ def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]])
     _advance(progress, step)
     progress.state.updated = None if waiting is None else waiting | step.updated  # what waited before still does
     return step
-    yield  # a routine, like its neighbours
 
 
 def _stands_at_own_fork(run: Run, progress: Progress) -> Routine[bool]:
@@ -352,7 +353,8 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
     writes = input_writes(run.program.input_channels, input, run.program)
     if not writes:
         raise EmptyInputError(
-            f"The input {input!r} has none of the graph's input channels: {', '.join(as_names(run.program.input_channels))}."
+            f"The input {input!r} has none of the graph's input channels: "
+            f"{', '.join(as_names(run.program.input_channels))}."
         )
     dropped = Planner(run, state, progress.step, progress.stop, {}).tasks()
     for task in dropped:
@@ -382,8 +384,11 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
     tasks = Planner(run, state, progress.step, progress.stop, resumes).tasks()
     if run.watched and progress.source and run.saver is not None:
         yield _saved(run, progress, tasks)
-    if executed and progress.source == "loop" and run.breaks_after and (
-        nodes := _breaks(state, run.breaks_after, executed)
+    if (
+        executed
+        and progress.source == "loop"
+        and run.breaks_after
+        and (nodes := _breaks(state, run.breaks_after, executed))
     ):
         progress.tasks = []
         raise _Breakpoint("after", nodes)
@@ -636,7 +641,10 @@ def _stop_at(run: Run, progress: Progress, stop: GraphInterrupt, asked: tuple[In
         yield from _show_finished(run, progress)
     if run.watched:
         tasks = progress.tasks
-        when, nodes = (stop.when, stop.nodes) if isinstance(stop, _Breakpoint) else ("asked" if asked else "inside", ())
+        when: Literal["asked", "before", "after", "inside"] = "asked" if asked else "inside"
+        nodes: tuple[str, ...] = ()
+        if isinstance(stop, _Breakpoint):
+            when, nodes = stop.when, stop.nodes
         nodes = nodes or tuple(task.node for task in tasks if isinstance(task.error, GraphInterrupt))
         told = tuple(Interrupted(task.id, task.node, item) for task in tasks for item in task.interrupts)
         yield RunInterrupted(run.id, run.ns, progress.step, run.clock(), when, nodes, told)
@@ -673,7 +681,7 @@ def _settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
     if run.saver is None:
         return
     if run.durability == "exit" and (unfinished or not run.nested or run.graph.checkpointer is True):
-        if progress.unsaved or progress.changed and progress.saved_id is None:
+        if progress.unsaved or (progress.changed and progress.saved_id is None):
             yield from _save(run, progress)
         for task in [None, *progress.tasks]:
             id = NULL_TASK_ID if task is None else task.id
@@ -712,8 +720,8 @@ def _finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
     answers = tuple(context.resumes[: context.asked]) if context is not None else ()
     return TaskFinished(
         run.id, run.ns, progress.step, run.clock(), task.id, task.node, status, task.attempts, task.duration,
-        tuple(w for w in task.writes if w[0] != NO_WRITES), task.error, task.interrupts, answers, task.path, task.hidden,
-        progress.state.values,
+        tuple(w for w in task.writes if w[0] != NO_WRITES), task.error, task.interrupts, answers, task.path,
+        task.hidden, progress.state.values,
     )  # fmt: skip
 
 
@@ -731,13 +739,16 @@ def _updated(
         writers = tuple(task.node for task, written, _ in step.writes if written == name)
         changes.append(
             Change(
-                name, type(channel).__name__, before.get(name), step.versions.get(name, before.get(name)), available,
-                channel.get() if available else None, writers,
-            )  # fmt: skip
+                name,
+                type(channel).__name__,
+                before.get(name),
+                step.versions.get(name, before.get(name)),
+                available,
+                channel.get() if available else None,
+                writers,
+            )
         )
-    return SuperstepUpdated(
-        run.id, run.ns, progress.step, at, source, writes, tuple(changes), values, step.updated
-    )
+    return SuperstepUpdated(run.id, run.ns, progress.step, at, source, writes, tuple(changes), values, step.updated)
 
 
 def _saved(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointSaved:
@@ -746,7 +757,15 @@ def _saved(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointSav
     snapshot = None
     if wants:
         snapshot = snapshot_of(
-            run.graph, state, tasks, {}, run.saver_config, state.checkpoint_id, progress.parent_id, progress.metadata, None
+            run.graph,
+            state,
+            tasks,
+            {},
+            run.saver_config,
+            state.checkpoint_id,
+            progress.parent_id,
+            progress.metadata,
+            None,
         )
     return CheckpointSaved(
         run.id, run.ns, progress.metadata["step"], run.clock(), run.thread_id or "", state.checkpoint_id,

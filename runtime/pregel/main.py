@@ -30,7 +30,7 @@ from runtime.pregel.node import NodeBuilder, PregelNode, as_policies
 from runtime.pregel.output import invoked, printed, shaped, shaped_v2
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.protocol import PregelProtocol
-from runtime.pregel.run import LIVE_MODES, Chunk, Outlet, Run, traced, whole_config
+from runtime.pregel.run import LIVE_MODES, Chunk, Outlet, Run, nudging, traced, whole_config
 from runtime.types import (
     CachePolicy,
     Checkpointer,
@@ -99,9 +99,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         **deprecated: Any,
     ) -> None:
         if "config_type" in deprecated:
-            warnings.warn(
-                "config_type is deprecated. Use context_schema.", LangGraphDeprecatedSinceV10, stacklevel=2
-            )
+            warnings.warn("config_type is deprecated. Use context_schema.", LangGraphDeprecatedSinceV10, stacklevel=2)
             context_schema = context_schema or deprecated.pop("config_type")
         if deprecated:
             raise TypeError(f"Pregel() got an unexpected keyword argument {next(iter(deprecated))!r}")
@@ -199,7 +197,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         self, *, namespace: str | None = None, recurse: bool = False
     ) -> Iterator[tuple[str, PregelProtocol[Any, Any, Any, Any]]]:
         """The graphs that nodes of this one run, by name of the node; nested ones too with `recurse`."""
-        return cast("Iterator[tuple[str, PregelProtocol[Any, Any, Any, Any]]]", subgraphs_of(self, namespace, recurse))
+        return subgraphs_of(self, namespace, recurse)
 
     async def aget_subgraphs(
         self, *, namespace: str | None = None, recurse: bool = False
@@ -260,7 +258,9 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
     def get_config_jsonschema(self, *, include: Sequence[str] | None = None) -> dict[str, Any]:
         """Deprecated: `get_context_jsonschema`."""
         warnings.warn(
-            "get_config_jsonschema is deprecated. Use get_context_jsonschema.", LangGraphDeprecatedSinceV10, stacklevel=2
+            "get_config_jsonschema is deprecated. Use get_context_jsonschema.",
+            LangGraphDeprecatedSinceV10,
+            stacklevel=2,
         )
         return schemas.config_model(self.get_name("Config"), self.context_schema, include).model_json_schema()
 
@@ -273,7 +273,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
-    def stream(
+    def stream(  # type: ignore[override]  # a graph's own options come by name, and it takes None and commands
         self,
         input: InputT | Command[Any] | None,
         config: RunnableConfig | None = None,
@@ -309,7 +309,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         run.outlets = (outlet, *self._printers(run, print_mode, debug), *run.outlets)
         driver = SyncDriver(run, live)
         if live:
-            outlet.put = lambda chunk: (chunks.append(chunk), driver.nudge())[0]
+            outlet.put = nudging(chunks.append, driver.nudge)
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
         with self._told(run, input) as told, closing(driver.stream(supersteps(run, input), chunks)) as stream:
             while True:
@@ -320,7 +320,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
                     return
                 yield shape(chunk)
 
-    async def astream(
+    async def astream(  # type: ignore[override]  # a graph's own options come by name, and it takes None and commands
         self,
         input: InputT | Command[Any] | None,
         config: RunnableConfig | None = None,
@@ -347,7 +347,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         )  # fmt: skip
         chunks: deque[Chunk] = deque()
         driver = AsyncDriver(run)
-        outlet = Outlet(modes, subgraphs, lambda chunk: (chunks.append(chunk), driver.nudge())[0], run.ns, True)
+        outlet = Outlet(modes, subgraphs, nudging(chunks.append, driver.nudge), run.ns, True)
         run.outlets = (outlet, *self._printers(run, print_mode, debug), *run.outlets)
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
         result: list[Outcome] = []
@@ -383,10 +383,20 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         if stream_mode != "values":
             return list(
                 self.stream(
-                    input, config, context=context, stream_mode=stream_mode, print_mode=print_mode,
-                    output_keys=output_keys, interrupt_before=interrupt_before, interrupt_after=interrupt_after,
-                    durability=durability, control=control, debug=debug, version=version, **kwargs,
-                )  # fmt: skip
+                    input,
+                    config,
+                    context=context,
+                    stream_mode=stream_mode,
+                    print_mode=print_mode,
+                    output_keys=output_keys,
+                    interrupt_before=interrupt_before,
+                    interrupt_after=interrupt_after,
+                    durability=durability,
+                    control=control,
+                    debug=debug,
+                    version=version,
+                    **kwargs,
+                )
             )
         run = self._run(
             config, False, context=context, durability=_durability(durability, kwargs), control=control,
@@ -440,7 +450,9 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         if how["output_keys"] is not None:
             unknown = [name for name in as_names(how["output_keys"]) if name not in self.channels]
             if unknown:
-                raise ValueError(f"output_keys names {', '.join(map(repr, unknown))}, which is no channel of this graph.")
+                raise ValueError(
+                    f"output_keys names {', '.join(map(repr, unknown))}, which is no channel of this graph."
+                )
         whole = whole_config(self.config, config)
         if "messages" in modes:
             from runtime.pregel.messages import with_streamer  # noqa: PLC0415 - it loads langchain-core's messages
@@ -539,9 +551,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         """The async twin of `update_state`."""
         return await self.abulk_update_state(config, [[StateUpdate(values, as_node, task_id)]])
 
-    def bulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
-    ) -> RunnableConfig:
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """Several updates: one checkpoint for each list of them. ValueError for an empty list."""
         site = _site_or_raise(self, config)
         answers = {**saver_answers(site.saver), Invoke: call_sync}
@@ -592,9 +602,7 @@ class _Told:
             from langchain_core.runnables.config import get_callback_manager_for_config  # noqa: PLC0415
 
             manager = get_callback_manager_for_config(config)
-            self.run.manager = manager.on_chain_start(
-                None, self.input, name=self._name(), run_id=config.get("run_id")
-            )
+            self.run.manager = manager.on_chain_start(None, self.input, name=self._name(), run_id=config.get("run_id"))
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -678,7 +686,9 @@ def _durability(durability: Durability | None, kwargs: dict[str, Any]) -> Durabi
     during = kwargs.pop("checkpoint_during", None)
     if during is not None:
         warnings.warn(
-            "checkpoint_during is deprecated. Use durability='async' or 'exit'.", LangGraphDeprecatedSinceV10, stacklevel=3
+            "checkpoint_during is deprecated. Use durability='async' or 'exit'.",
+            LangGraphDeprecatedSinceV10,
+            stacklevel=3,
         )
         if durability is not None:
             raise ValueError("checkpoint_during and durability say the same thing. Give durability alone.")
@@ -697,5 +707,3 @@ def _site_or_raise(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) ->
             f"The namespace {config.get(CONF, {}).get('checkpoint_ns')!r} names no subgraph of this graph."
         )
     return site
-
-

@@ -20,12 +20,12 @@ from runtime._words import TAG_HIDDEN, TAG_NOSTREAM
 from runtime.types import Command, annotated_keys
 
 if TYPE_CHECKING:
-    from langchain_core.outputs import ChatGenerationChunk, LLMResult
+    from langchain_core.outputs import LLMResult
 
 Metadata = dict[str, Any]
 
 
-class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler):  # type: ignore[misc]  # its mark has no types
+class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
     """Streams the messages of a run's models and nodes."""
 
     run_inline = True
@@ -60,9 +60,7 @@ class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler):  # type: 
             shown = [tag for tag in tags or () if not tag.startswith(("seq:step", "graph:step"))]
             self.models[run_id] = {**metadata, **({"tags": shown} if shown else {})}
 
-    def on_llm_new_token(
-        self, token: str, *, chunk: ChatGenerationChunk | None = None, run_id: UUID, **kwargs: Any
-    ) -> Any:
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> Any:
         """A token, as a message chunk."""
         message = getattr(chunk, "message", None)
         if message is not None and run_id in self.models:

@@ -127,7 +127,7 @@ class NodeBuilder:
         self._triggers: list[str] = []
         self._tags: list[str] = []
         self._metadata: dict[str, Any] = {}
-        self._writes: list[ChannelWrite] = []
+        self._writes: list[Writer] = []
         self._bound: Runnable[Any, Any] | None = None
         self._retry_policy: list[RetryPolicy] = []
         self._cache_policy: CachePolicy[Any] | None = None

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from runtime.pregel.main import Pregel
 
 
-
 class Site(NamedTuple):
     """The graph, saver and config that a call on a thread's state is really about."""
 
@@ -99,7 +98,7 @@ def get_state(site: Site, subgraphs: bool) -> Routine[StateSnapshot]:
 
 
 def get_state_history(
-    site: Site, filter: Mapping[str, Any] | None, before: RunnableConfig | None, limit: int | None
+    site: Site, filter: dict[str, Any] | None, before: RunnableConfig | None, limit: int | None
 ) -> Routine[list[StateSnapshot]]:
     """The thread's checkpoints as snapshots, newest first."""
     found = yield from list_checkpoints(_key(site.config), filter, before, limit)
@@ -135,7 +134,11 @@ def _nested_states(site: Site, tasks: Sequence[Task]) -> Routine[dict[str, State
             if getattr(sub, "checkpointer", None) is False:
                 continue
             conf = {
-                **{k: v for k, v in site.config[CONF].items() if not k.startswith(PRIVATE_PREFIX) and k != CHECKPOINT_ID},
+                **{
+                    k: v
+                    for k, v in site.config[CONF].items()
+                    if not k.startswith(PRIVATE_PREFIX) and k != CHECKPOINT_ID
+                },
                 CHECKPOINT_NS: without_ids(task.ns) if getattr(sub, "checkpointer", None) is True else task.ns,
             }
             nested = Site(cast("Any", sub), site.saver, cast("RunnableConfig", {CONF: conf}))
@@ -227,7 +230,9 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
     first = updates[0]
     special = first.as_node in (END, INPUT, COPY)
     if special and len(updates) > 1:
-        raise InvalidUpdateError(f"as_node={first.as_node!r} stands for itself: give it as the superstep's only update.")
+        raise InvalidUpdateError(
+            f"as_node={first.as_node!r} stands for itself: give it as the superstep's only update."
+        )
     if first.as_node == COPY:
         return (yield from _copy(site, thread, found, first))
     live = CHECKPOINT_ID not in key[CONF]
@@ -298,10 +303,8 @@ def _as_node(
     return task
 
 
-def _kept_moves(
-    site: Site, node: PregelNode, task: Task, tasks: Sequence[Task]
-) -> Sequence[tuple[str, Any]]:
-    """What was next stays next, where the node that wrote last chose it by a Command and no edge can choose it again."""
+def _kept_moves(site: Site, node: PregelNode, task: Task, tasks: Sequence[Task]) -> Sequence[tuple[str, Any]]:
+    """What was next stays next, where the node that wrote last chose it by a Command: no edge can choose it again."""
     wakes = site.graph.program.listeners
     if node.branches or task.node == START or any(name in wakes or name == TASKS for name, _ in task.writes):
         return ()
@@ -360,7 +363,6 @@ def _put(
     site: Site, thread: _Thread, parent_id: str | None, source: Any, step: int, found: CheckpointTuple | None
 ) -> Routine[RunnableConfig]:
 
-
     state = thread.state
     state.updated = None  # whoever was woken before the edit still is: let the next plan look at all nodes
     id = new_id()
@@ -379,5 +381,3 @@ def _put_config(site: Site, parent_id: str | None) -> RunnableConfig:
     if parent_id is not None:
         conf[CHECKPOINT_ID] = parent_id
     return cast("RunnableConfig", {CONF: conf, "metadata": site.config.get("metadata", {})})
-
-

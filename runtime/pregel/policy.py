@@ -20,9 +20,9 @@ def should_retry_on(policy: RetryPolicy, error: Exception) -> bool:
     rule = policy.retry_on
     if isinstance(rule, type) and issubclass(rule, BaseException):
         return isinstance(error, rule)
-    if isinstance(rule, Sequence) and not isinstance(rule, str):
+    if isinstance(rule, (list, tuple, set, frozenset)):
         return isinstance(error, tuple(rule))
-    if callable(rule):
+    if callable(rule) and not isinstance(rule, type):
         return bool(rule(error))
     raise TypeError(
         f"RetryPolicy.retry_on is an exception class, a sequence of them, or a function of the error, not {rule!r}."

@@ -24,14 +24,15 @@ class Program:
     """The tables of one graph.
 
     `listeners` gives the nodes that a channel wakes. `readable` are the channels whose value somebody may read; the
-    others only wake. `defaulted` are reducers whose schema gives a first value, which an input replaces. `silent`, `finishing` and `consumable` are the channels that react to a superstep without a
-    write, to the end of all work, and to being used as a trigger: a superstep looks at these and not at the rest.
+    others only wake. `defaulted` are reducers whose schema gives a first value, which an input replaces. `silent`,
+    `finishing` and `consumable` are the channels that react to a superstep without a write, to the end of all work,
+    and to being used as a trigger: a superstep looks at these and not at the rest.
     """
 
     __slots__ = (
-        "channels", "consumable", "defaulted", "finishing", "initial", "input_channels", "listeners", "managed", "nodes", "order", "output_channels",
-        "output_names", "pulls", "readable", "silent", "stream_channels", "stream_names", "untracked",
-        "vanishing",
+        "channels", "consumable", "defaulted", "finishing", "initial", "input_channels", "listeners", "managed",
+        "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent", "stream_channels",
+        "stream_names", "untracked", "vanishing",
     )  # fmt: skip
 
     def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:

@@ -99,12 +99,24 @@ class Outlet:
 
     __slots__ = ("live", "modes", "put", "root_ns", "subgraphs")
 
-    def __init__(self, modes: frozenset[str], subgraphs: bool, put: Callable[[Chunk], None], ns: str, live: bool) -> None:
+    def __init__(
+        self, modes: frozenset[str], subgraphs: bool, put: Callable[[Chunk], None], ns: str, live: bool
+    ) -> None:
         self.modes = modes
         self.subgraphs = subgraphs
         self.put = put
         self.root_ns = ns
         self.live = live
+
+
+def nudging(put: Callable[[Chunk], None], nudge: Callable[[], None]) -> Callable[[Chunk], None]:
+    """Puts a chunk where the reader finds it, and wakes the reader."""
+
+    def put_and_nudge(chunk: Chunk) -> None:
+        put(chunk)
+        nudge()
+
+    return put_and_nudge
 
 
 class Run:
@@ -115,9 +127,10 @@ class Run:
     """
 
     __slots__ = (
-        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "checkpoint_map", "clock", "config", "context",
-        "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets", "output_keys", "parent", "previous", "program", "replay",
-        "resuming", "run_id", "runtime", "saver", "server_info", "store", "strict", "template", "thread_id", "watches",
+        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "checkpoint_map", "clock",
+        "config", "context", "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets",
+        "output_keys", "parent", "previous", "program", "replay", "resuming", "run_id", "runtime", "saver",
+        "server_info", "store", "strict", "template", "thread_id", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -146,7 +159,9 @@ class Run:
         self._place(conf, parent)
         above = parent.run if parent is not None else None
         self.store: BaseStore | None = above.store if above is not None and above.store is not None else graph.store
-        self.cache: BaseCache[Any] | None = above.cache if above is not None and above.cache is not None else graph.cache
+        self.cache: BaseCache[Any] | None = (
+            above.cache if above is not None and above.cache is not None else graph.cache
+        )
         self.durability: Durability = (above.durability if above is not None else None) or durability or "async"
         inherited: Runtime[Any] | None = conf.get(CONFIG_KEY_RUNTIME)
         self.context = graph.coerce_context(context)
@@ -198,7 +213,7 @@ class Run:
             if self.graph.checkpointer is True:
                 ns = without_ids(parent.ns) if count == 0 else f"{without_ids(parent.ns)}{NS_SEP}{count}"
             self.ns = ns
-            self.thread_id = parent.run.thread_id
+            self.thread_id: str | None = parent.run.thread_id
             self.asked_id: str | None = self.checkpoint_map.get(ns)
             return
         self.ns = ""
@@ -214,7 +229,7 @@ class Run:
                     "{'configurable': {'thread_id': …}}; 'checkpoint_ns' and 'checkpoint_id' are optional beside it."
                 )
             thread = conf[THREAD_ID]
-        self.thread_id: str | None = None if thread is None else str(thread)
+        self.thread_id = None if thread is None else str(thread)
 
     @property
     def nested(self) -> bool:
@@ -266,7 +281,12 @@ class Run:
         if self.thread_id is not None:
             conf[THREAD_ID] = self.thread_id
         metadata = {k: v for k, v in config.get("metadata", {}).items() if k not in _TASK_KEYS}
-        template: dict[str, Any] = {"tags": config.get("tags") or [], "metadata": metadata, CONF: conf, "callbacks": None}
+        template: dict[str, Any] = {
+            "tags": config.get("tags") or [],
+            "metadata": metadata,
+            CONF: conf,
+            "callbacks": None,
+        }
         if not isinstance(limit := config.get("recursion_limit"), type(DEFAULT_RECURSION_LIMIT)) and limit is not None:
             template["recursion_limit"] = limit
         if "max_concurrency" in config:
@@ -373,7 +393,7 @@ def whole_config(graph_config: RunnableConfig | None, config: RunnableConfig | N
 
 def traced() -> bool:
     """True when some tracer or global handler of langchain-core would see a run."""
-    return _langsmith_on() or "langchain_core.tracers.context" in sys.modules and _has_hooks()
+    return _langsmith_on() or ("langchain_core.tracers.context" in sys.modules and _has_hooks())
 
 
 def _langsmith_on() -> bool:
@@ -387,9 +407,10 @@ def _langsmith_on() -> bool:
 def _has_hooks() -> bool:
     from langchain_core.tracers import context  # noqa: PLC0415 - looked at only where it is loaded already
 
-    return any(
-        var.get() is not None or (env is not None and _on(env)) for var, _, _, env in context._configure_hooks
-    ) or context.tracing_v2_callback_var.get() is not None
+    return (
+        any(var.get() is not None or (env is not None and _on(env)) for var, _, _, env in context._configure_hooks)
+        or context.tracing_v2_callback_var.get() is not None
+    )
 
 
 def _on(name: str) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runtime._words import MISSING, TASKS
+from runtime._words import MISSING, TASKS, Missing
 from runtime.pregel.isolate import is_loose, isolate
 from runtime.pregel.program import Channel, Program
 
@@ -48,7 +48,8 @@ class State:
     """The channels of a graph at a barrier, with their versions and what each node has seen of them."""
 
     __slots__ = (
-        "alive", "channels", "checkpoint_id", "highest", "loose", "program", "seen", "updated", "values", "versions",
+        "alive", "channels", "checkpoint_id", "highest", "loose", "program", "seen", "updated", "values",
+        "versions",
     )  # fmt: skip
 
     def __init__(self, program: Program, checkpoint_id: str) -> None:
@@ -163,7 +164,7 @@ class State:
         values = {}
         for name in self.versions:
             channel = self.channels.get(name)
-            if channel is not None and (value := channel.checkpoint()) is not MISSING:
+            if channel is not None and not isinstance(value := channel.checkpoint(), Missing):
                 values[name] = [self.program.tracked(send) for send in value] if name == TASKS else value
         return {
             "v": 4,

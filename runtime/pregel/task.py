@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from runtime._words import ERROR, ERROR_SOURCE_NODE, INTERRUPT, MISSING, NO_WRITES, NS_END, NS_SEP, PULL, PUSH, RESUME, RETURN
+from runtime._words import (
+    ERROR,
+    ERROR_SOURCE_NODE,
+    INTERRUPT,
+    MISSING,
+    NO_WRITES,
+    NS_END,
+    NS_SEP,
+    PULL,
+    PUSH,
+    RESUME,
+    RETURN,
+)
 from runtime.events import Trigger
 from runtime.pregel.isolate import isolate
 
@@ -35,8 +47,9 @@ class Task:
     """One run of a node. `writes` is None until the task has finished; then they wait for the barrier."""
 
     __slots__ = (
-        "answers_before", "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fired", "fresh", "id", "input",
-        "interrupts", "kind", "node", "ns", "path", "proc", "sent", "started_at", "timeout", "triggers", "writes",
+        "answers_before", "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fired",
+        "fresh", "id", "input", "interrupts", "kind", "node", "ns", "path", "proc", "sent", "started_at", "timeout",
+        "triggers", "writes",
     )  # fmt: skip
 
     def __init__(

@@ -54,7 +54,9 @@ def update(state: State, tasks: Sequence[Task], next_version: NextVersion, numbe
     for name, values in by_channel.items():
         _apply(work, name, values, alone, number, writes)
     if bump:
-        for name in sorted(state.alive - by_channel.keys()) if len(state.alive) > 1 else state.alive - by_channel.keys():
+        for name in (
+            sorted(state.alive - by_channel.keys()) if len(state.alive) > 1 else state.alive - by_channel.keys()
+        ):
             if work.available(name) and work.fork(name).update([]):
                 work.changed(name)
         if program.finishing and not any(name in program.listeners for name in work.updated):
@@ -104,9 +106,7 @@ def _see(state: State, task: Task, seen: dict[str, Mapping[str, Version]]) -> No
     seen[task.node] = {**before, **now} if before else now
 
 
-def _gather(
-    program: Program, tasks: Sequence[Task]
-) -> tuple[list[tuple[Task, str, Any]], dict[str, list[Any]]]:
+def _gather(program: Program, tasks: Sequence[Task]) -> tuple[list[tuple[Task, str, Any]], dict[str, list[Any]]]:
     writes: list[tuple[Task, str, Any]] = []
     by_channel: dict[str, list[Any]] = {}
     for task in tasks:
@@ -129,12 +129,12 @@ def _gather(
 def _apply(
     work: _Work, name: str, values: list[Any], alone: Task | None, number: int, writes: Sequence[tuple[Task, str, Any]]
 ) -> None:
-    if alone is not None and (ready := alone.fresh.get(name)) is not None and ready[0] == len(values):
+    ready = alone.fresh.get(name) if alone is not None else None
+    if ready is not None and ready[0] == len(values) and name not in work.channels:
         # The task's own router has read its writes: what it saw was computed from these very values.
-        if name not in work.channels:
-            work.channels[name] = ready[1]
-            work.changed(name)
-            return
+        work.channels[name] = ready[1]
+        work.changed(name)
+        return
     channel = work.fork(name)
     if name in work.state.program.defaulted and alone is not None and alone.node in (START, INPUT):
         channel.set_default_aside()  # type: ignore[attr-defined]  # only channels with a default are listed there

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from runtime._words import END, START, TASKS
 from runtime.errors import InvalidUpdateError
@@ -36,7 +36,8 @@ class _Passthrough:
 PASSTHROUGH = _Passthrough()
 
 
-class ChannelWrite(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChannelWrite:
     """A writer of one channel: a constant, the node's answer, or what a function makes of it."""
 
     channel: str
@@ -44,7 +45,7 @@ class ChannelWrite(NamedTuple):
     mapper: Callable[[Any], Any] | None = None
     skip_none: bool = False
 
-    def __call__(self, output: Any) -> Sequence[Pair]:
+    def __call__(self, output: Any, /) -> Sequence[Pair]:
         value = output if self.value is PASSTHROUGH else self.value
         if self.mapper is not None:
             value = self.mapper(value)
