@@ -163,17 +163,20 @@ def array(values: Sequence[Any], dtype: str) -> Any:
         case "object":
             return pd.Series(np.fromiter(values, dtype=object, count=len(values)), dtype=object)
         case "Int64":
-            missing = np.fromiter((value is None for value in values), dtype=bool, count=len(values))
-            numbers = np.fromiter((value or 0 for value in values), dtype=np.int64, count=len(values))
-            return pd.arrays.IntegerArray(numbers, missing)
+            given = np.fromiter(values, dtype=object, count=len(values))
+            missing = pd.isna(given)
+            given[missing] = 0
+            return pd.arrays.IntegerArray(given.astype(np.int64), missing)
         case "boolean":
             truth = np.fromiter((bool(value) for value in values), dtype=bool, count=len(values))
             return pd.arrays.BooleanArray(truth, np.zeros(len(values), dtype=bool))
         case "float64":
             return np.fromiter((np.nan if value is None else value for value in values), np.float64, len(values))
         case "category":
-            kinds = sorted({value for value in values if value is not None})
-            return pd.Categorical(values, categories=pd.Index(kinds, dtype="str"))
+            kinds = sorted(set(values) - {None})
+            places = {kind: place for place, kind in enumerate(kinds)} | {None: -1}
+            codes = np.fromiter(map(places.__getitem__, values), dtype=np.int64, count=len(values))
+            return pd.Categorical.from_codes(codes, categories=pd.Index(kinds, dtype="str"))
         case "string":
             return pd.array(values, dtype="string")
         case _:
@@ -211,11 +214,12 @@ def _supersteps(index: Index) -> pd.DataFrame:
     return _built("supersteps", rows)
 
 
-def _place(rows: Rows, task: Task) -> None:
-    rows["ns"].append(task.superstep.ns)
-    rows["step"].append(task.superstep.step)
-    rows["task_id"].append(task.id)
-    rows["node"].append(task.node)
+def _place(rows: Rows, task: Task, times: int = 1) -> None:
+    superstep = task.superstep
+    rows["ns"] += [superstep.run.ns] * times
+    rows["step"] += [superstep.step] * times
+    rows["task_id"] += [task.id] * times
+    rows["node"] += [task.node] * times
 
 
 def _tasks(index: Index) -> pd.DataFrame:
@@ -276,11 +280,11 @@ def _reads(index: Index) -> pd.DataFrame:
             ]
     rows = _empty("reads")
     for task in index.tasks():
-        for channel, version, value in found.get(id(task), ()):
-            _place(rows, task)
-            rows["channel"].append(channel)
-            rows["version"].append(count_of(version))
-            rows["value"].append(value)
+        reads = found.get(id(task), [])
+        _place(rows, task, len(reads))
+        rows["channel"] += [channel for channel, _, _ in reads]
+        rows["version"] += [count_of(version) for _, version, _ in reads]
+        rows["value"] += [value for _, _, value in reads]
     return _built("reads", rows)
 
 
@@ -302,14 +306,14 @@ def _inputs(run: Run) -> Iterator[tuple[Task, Mapping[str, Any]]]:
 def _writes(index: Index) -> pd.DataFrame:
     rows = _empty("writes")
     for superstep in index.supersteps:
-        for order, write in enumerate(superstep.updated.writes if superstep.updated is not None else (), start=1):
-            rows["ns"].append(superstep.ns)
-            rows["step"].append(superstep.step)
-            rows["order"].append(order)
-            rows["task_id"].append(write.task_id)
-            rows["node"].append(write.node)
-            rows["channel"].append(write.channel)
-            rows["value"].append(write.value)
+        writes = superstep.updated.writes if superstep.updated is not None else ()
+        rows["ns"] += [superstep.ns] * len(writes)
+        rows["step"] += [superstep.step] * len(writes)
+        rows["order"] += range(1, len(writes) + 1)
+        rows["task_id"] += [write.task_id for write in writes]
+        rows["node"] += [write.node for write in writes]
+        rows["channel"] += [write.channel for write in writes]
+        rows["value"] += [write.value for write in writes]
     return _built("writes", rows)
 
 
@@ -322,27 +326,31 @@ class _After(NamedTuple):
     values: list[Any]
 
 
-def _states(index: Index) -> Iterator[tuple[Superstep, _After]]:
-    """Each superstep that passed its barrier with all channels after it, in the order of the index."""
-    after: dict[int, _After] = {}
-    for run in index.runs:
-        kinds = dict(run.kinds)
-        for superstep in run.supersteps:
-            for change in superstep.updated.changes if superstep.updated is not None else ():
-                kinds.setdefault(change.channel, change.kind)
-        names, classes = {name: place for place, name in enumerate(kinds)}, list(kinds.values())
-        counts: dict[Version, int | None] = {}
-        for superstep, versions, values in run.states():
-            shown = []
-            for name in names:
-                version = versions.get(name)
-                if version not in counts:
-                    counts[version] = count_of(version)
-                shown.append(counts[version])
-            after[id(superstep)] = _After(names, classes, shown, [values.get(name, pd.NA) for name in names])
-    for superstep in index.supersteps:
-        if id(superstep) in after:
-            yield superstep, after[id(superstep)]
+def _states(index: Index) -> list[tuple[Superstep, _After]]:
+    """Each superstep that passed its barrier with all channels after it, in the order of the index; made once."""
+    if "states" not in index.made:
+        after = {id(superstep): state for run in index.runs for superstep, state in _states_of(run)}
+        passed = [superstep for superstep in index.supersteps if id(superstep) in after]
+        index.made["states"] = [(superstep, after[id(superstep)]) for superstep in passed]
+    found: list[tuple[Superstep, _After]] = index.made["states"]
+    return found
+
+
+def _states_of(run: Run) -> Iterator[tuple[Superstep, _After]]:
+    kinds = dict(run.kinds)
+    for superstep in run.supersteps:
+        for change in superstep.updated.changes if superstep.updated is not None else ():
+            kinds.setdefault(change.channel, change.kind)
+    names, classes = {name: place for place, name in enumerate(kinds)}, list(kinds.values())
+    counts: dict[Version, int | None] = {}
+    nothing = [pd.NA] * len(names)
+    for superstep, versions, values in run.states():
+        assert superstep.updated is not None
+        for change in superstep.updated.changes:
+            if change.version not in counts:
+                counts[change.version] = count_of(change.version)
+        shown = [counts[one] if one in counts else count_of(one) for one in map(versions.get, names)]
+        yield superstep, _After(names, classes, shown, list(map(values.get, names, nothing)))
 
 
 def _channels(index: Index) -> pd.DataFrame:

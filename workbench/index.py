@@ -194,9 +194,11 @@ class Run:
 class Index:
     """The events of a recording, arranged by run, superstep and task."""
 
-    __slots__ = ("runs", "supersteps")
+    __slots__ = ("made", "runs", "supersteps")
 
     def __init__(self, events: Iterable[Event]) -> None:
+        self.made: dict[str, Any] = {}
+        """What others have made of this index and keep with it."""
         self.runs: list[Run] = []
         current: dict[tuple[str, str], Run] = {}
         for event in events:
@@ -223,8 +225,6 @@ class Index:
 
 def _place(run: Run, event: Event) -> None:
     match event:
-        case RunStarted():
-            run.started = event
         case SuperstepPlanned():
             if event.tasks:
                 _plan(run, event)
@@ -232,14 +232,16 @@ def _place(run: Run, event: Event) -> None:
             task = _task(run, event)
             if task.started is None:
                 task.started = event
-        case TaskStreamed():
-            _superstep(run, event.step).streamed.append(event)
         case TaskFinished():
             _task(run, event).finished = event
         case SuperstepUpdated():
             _update(run, event)
         case CheckpointSaved():
             _save(run, event)
+        case TaskStreamed():
+            _superstep(run, event.step).streamed.append(event)
+        case RunStarted():
+            run.started = event
         case RunInterrupted():
             run.stop = event
         case RunFinished():
