@@ -49,6 +49,7 @@ class Why(Told):
     statuses: tuple[str, ...]
     sent: int
     called: int
+    handles: tuple[str, ...]
     triggers: tuple[Cause, ...]
 
     def head(self) -> Line:
@@ -65,6 +66,8 @@ class Why(Told):
         """One line for each channel that woke it."""
         if self.called:
             yield (f"{text.count(self.called, 'task')} called by another task",)
+        for failed in self.handles:
+            yield (f"it handles the error of {failed}",)
         for cause in self.triggers:
             yield (*self._cause(cause),)
 

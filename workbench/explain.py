@@ -49,17 +49,23 @@ def why_here(index: Index, node: str, superstep: Superstep) -> Why:
         for trigger in task.planned.triggers if task.planned is not None else ():
             triggers.setdefault(trigger.channel, trigger)
     causes = tuple(_cause(index, moment, trigger) for trigger in triggers.values())
-    pushes = [task for task in tasks if task.kind == "push"]
-    called = sum(task.called for task in pushes)
+    called = sum(task.called for task in tasks)
+    handled = [failed for task in tasks if (failed := task.handles) is not None]
     return Why(
         node=node,
         step=superstep.step,
         ns=superstep.ns,
         statuses=tuple(task.status or ("running" if task.ran else "next") for task in tasks),
-        sent=len(pushes) - called,
+        sent=sum(task.kind == "push" for task in tasks) - called - len(handled),
         called=called,
+        handles=tuple(_failure(task) for task in handled),
         triggers=causes,
     )
+
+
+def _failure(task: Task) -> str:
+    error = task.finished.error if task.finished is not None else None
+    return f"{task.node}, which failed with {type(error).__name__}" if error is not None else task.node
 
 
 def _ran_in(index: Index, node: str, step: int | None, ns: str | None) -> Superstep:

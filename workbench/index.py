@@ -63,10 +63,10 @@ class Task:
 
     @property
     def kind(self) -> Literal["pull", "push"] | None:
-        """Whether a channel woke it ("pull"), or a Send ordered or a task called it ("push")."""
+        """Whether a channel woke it ("pull"), or a Send, a task or a failure called for it ("push")."""
         if self.planned is not None:
             return self.planned.kind
-        return "push" if self.path[:1] == ("__pregel_push",) else None
+        return "push" if self.path else None
 
     @property
     def called(self) -> bool:
@@ -74,11 +74,20 @@ class Task:
         return len(self.path) > 3 and self.path[3] is True
 
     @property
+    def handles(self) -> Task | None:
+        """The failed task of the same superstep whose error handler this is."""
+        if "node_error_handler" not in self.path:
+            return None
+        failed = self.path[: self.path.index("node_error_handler")]
+        others = (task for task in self.superstep.tasks.values() if task is not self)
+        return next((task for task in others if task.path[: len(failed)] == failed), None)
+
+    @property
     def began(self) -> float | None:
         """When its first attempt began; None where its writes were stored already."""
         if self.started is not None:
             return self.started.at
-        if self.finished is None or self.finished.status == "cached" or not self.called:
+        if self.finished is None or self.finished.status == "cached" or self.planned is not None:
             return None
         return self.finished.at - self.finished.duration
 

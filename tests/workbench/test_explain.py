@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from runtime.events import TaskFinished
 from runtime.types import Send
 from tests.workbench.events_of import Story, literature, task
 from workbench import html
@@ -123,6 +124,34 @@ def test_why_finds_the_writer_in_an_earlier_recording():
     second = Recording(run.events)
     assert "v2, written before this recording began" in str(second.why("b"))
     assert "none → v2 by a in superstep 0" in str((first + second).why("b"))
+
+
+def test_why_of_an_error_handler_names_the_failure():
+    run = Story({"branch:to:east": "EphemeralValue"})
+    run.starts()
+    run.input({"branch:to:east": None})
+    run.superstep(task("east", wakes="branch:to:east", status="failed", error=ConnectionError("no line")))
+    path = ("__pregel_pull", "east", "node_error_handler", False)
+    failed = next(event for event in run.events if isinstance(event, TaskFinished))
+    run.events.append(failed._replace(task_id="h", node="mend", status="ok", error=None, path=path))
+    rec = Recording(run.events)
+    assert str(rec.why("mend")) == (
+        "mend ran in superstep 0.\n  it handles the error of east, which failed with ConnectionError"
+    )
+    assert rec.tasks.set_index("node").kind["mend"] == "push"
+
+
+def test_why_of_a_called_task():
+    run = Story({"__start__": "EphemeralValue"})
+    run.starts()
+    run.input({"__start__": 1})
+    run.superstep(task("job", wakes="__start__"))
+    done = next(event for event in run.events if isinstance(event, TaskFinished))
+    path = ("__pregel_push", ("__pregel_pull", "job"), 0, True)
+    run.events.insert(-2, done._replace(task_id="c", node="fetch", path=path))
+    rec = Recording(run.events)
+    assert "1 task called by another task" in str(rec.why("fetch"))
+    assert rec.tasks.set_index("node").path["fetch"] == "__pregel_push, (__pregel_pull, job), 0, True"
 
 
 def test_why_of_a_node_that_did_not_run_then_says_when_it_did(rec):
