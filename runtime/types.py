@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, NotRequired, TypeVar, Union, final
 
+from langchain_core.messages.tool import ToolOutputMixin
 from typing_extensions import TypedDict
 
 from runtime._context import TaskContext, current, digest, interrupt_id
@@ -364,7 +365,7 @@ def _revive_send(node: str, arg: Any, timeout: TimeoutPolicy | None) -> Send:
 
 
 @dataclass(frozen=True)
-class Command(Generic[N]):
+class Command(ToolOutputMixin, Generic[N]):  # a tool may return one, and langchain-core must leave it as it is
     """A node's answer that also says where to go, or a caller's word to a thread that waits.
 
     `update` is written to the state; `goto` names a node, is a `Send`, or a sequence of both; `resume` answers

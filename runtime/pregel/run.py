@@ -30,7 +30,7 @@ from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
 from runtime.pregel.program import Program
 from runtime.pregel.task import without_ids
-from runtime.runtime import ExecutionInfo, RunControl, Runtime, ServerInfo
+from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime
 from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Run:
             above.cache if above is not None and above.cache is not None else graph.cache
         )
         self.durability: Durability = (above.durability if above is not None else None) or durability or "async"
-        inherited: Runtime[Any] | None = conf.get(CONFIG_KEY_RUNTIME)
+        inherited = as_runtime(conf.get(CONFIG_KEY_RUNTIME))
         self.context = graph.coerce_context(context)
         if self.context is None and inherited is not None:
             self.context = inherited.context
@@ -376,10 +376,11 @@ _TASK_KEYS = frozenset(
 
 def _server_info(conf: Mapping[str, Any], inherited: Runtime[Any] | None) -> ServerInfo | None:
     if "assistant_id" in conf or "graph_id" in conf:
+        user = conf.get("langgraph_auth_user")
         return ServerInfo(
             assistant_id=str(conf.get("assistant_id", "")),
             graph_id=str(conf.get("graph_id", "")),
-            user=conf.get("langgraph_auth_user"),
+            user=user if isinstance(user, BaseUser) else None,
         )
     return inherited.server_info if inherited is not None else None
 

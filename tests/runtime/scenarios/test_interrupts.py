@@ -1,0 +1,151 @@
+"""Questions: what is shown, who gets which answer, and what is never asked twice."""
+
+import operator
+from typing import Annotated, TypedDict
+
+import pytest
+from pydantic import ValidationError
+
+from runtime.errors import EmptyInputError, UnknownInterruptError
+from runtime.graph import END, START
+from runtime.types import Command, Send, interrupt
+from tests.runtime.scenarios.build import Log, asked, builder, says, thread
+
+
+def ask(*questions):
+    return lambda state: {"log": [interrupt(question) for question in questions]}
+
+
+def test_a_run_stops_at_a_question_and_goes_on_with_the_answer(colour, saver):
+    graph = builder({"gate": ask("go?")}, [(START, "gate")]).compile(checkpointer=saver)
+    assert asked(colour.invoke(graph, {"log": []}, thread())) == ["go?"]
+    assert colour.invoke(graph, Command(resume="yes"), thread()) == {"log": ["yes"]}
+
+
+@pytest.mark.parametrize("answer", [False, 0, "", [], {}])
+def test_a_false_answer_is_an_answer_but_an_empty_map_is_none(colour, saver, answer):
+    graph = builder({"gate": ask("go?")}, [(START, "gate")]).compile(checkpointer=saver)
+    colour.invoke(graph, {"log": []}, thread())
+    result = colour.invoke(graph, Command(resume=answer), thread())
+    assert asked(result) == (["go?"] if answer == {} else [])
+
+
+def test_a_question_in_a_loop_is_asked_each_time_round(colour, saver):
+    class Draft(TypedDict):
+        n: int
+        verdict: str
+
+    graph = builder(
+        {"write": lambda s: {"n": s["n"] + 1}, "review": lambda s: {"verdict": interrupt(f"draft {s['n']}")}},
+        [(START, "write"), ("write", "review")],
+        Draft,
+    )
+    graph.add_conditional_edges("review", lambda s: s["verdict"], {"ok": END, "redo": "write"})
+    app = graph.compile(checkpointer=saver)
+    stops = [asked(colour.invoke(app, {"n": 0, "verdict": ""}, thread()))]
+    stops += [asked(colour.invoke(app, Command(resume=word), thread())) for word in ("redo", "redo", "ok")]
+    assert stops == [["draft 1"], ["draft 2"], ["draft 3"], []]
+
+
+def test_after_each_answer_only_the_questions_without_one_are_shown(colour, saver):
+    graph = builder({"a": ask("a1", "a2"), "b": ask("b1")}, [(START, "a"), (START, "b")]).compile(checkpointer=saver)
+    result, shown, said = colour.invoke(graph, {"log": []}, thread()), [], {"a1": 1, "b1": 3, "a2": 2}
+    for question in said:
+        shown.append(sorted(asked(result)))
+        ids = {item.value: item.id for item in result["__interrupt__"]}
+        result = colour.invoke(graph, Command(resume={ids[question]: said[question]}), thread())
+    assert shown == [["a1", "b1"], ["a2", "b1"], ["a2"]]
+    assert result == {"log": [1, 2, 3]}
+
+
+def test_one_command_answers_the_questions_of_parallel_subgraphs_by_id(colour, saver):
+    class Child(TypedDict):
+        q: str
+        log: Annotated[list, operator.add]
+
+    child = builder({"ask": lambda s: {"log": [f"{s['q']}={interrupt(s['q'])}"]}}, [(START, "ask")], Child).compile()
+    parent = builder({"child": child}, [])
+    parent.add_conditional_edges(START, lambda s: [Send("child", {"q": q}) for q in ("colour", "size")], ["child"])
+    app = parent.compile(checkpointer=saver)
+    result = colour.invoke(app, {"log": []}, thread())
+    answers = {"colour": "red", "size": "XL"}
+    resume = {item.id: answers[item.value] for item in result["__interrupt__"]}
+    assert colour.invoke(app, Command(resume=resume), thread()) == {"log": ["colour=red", "size=XL"]}
+
+
+def test_an_earlier_stop_can_be_answered_again_and_the_answer_given_now_counts(colour, saver):
+    graph = builder({"gate": ask("how much?")}, [(START, "gate")]).compile(checkpointer=saver)
+    colour.invoke(graph, {"log": []}, thread())
+    stop = colour.get_state(graph, thread()).config
+    assert [colour.invoke(graph, Command(resume=n), stop)["log"] for n in (10, 0, 20)] == [[10], [0], [20]]
+
+
+def test_an_answer_is_not_used_up_twice_by_running_on_without_input(colour, saver):
+    graph = builder({"a": ask("first", "second")}, [(START, "a")]).compile(checkpointer=saver)
+    colour.invoke(graph, {"log": []}, thread())
+    colour.invoke(graph, Command(resume=1), thread())
+    assert asked(colour.invoke(graph, None, thread())) == ["second"]
+
+
+def test_finished_siblings_of_a_question_are_shown_and_not_run_again(colour, saver):
+    runs = []
+
+    def quick(state):
+        runs.append("quick")
+        return {"log": ["quick"]}
+
+    graph = builder({"gate": ask("go?"), "quick": quick}, [(START, "gate"), (START, "quick")])
+    app = graph.compile(checkpointer=saver)
+    assert colour.invoke(app, {"log": []}, thread())["log"] == ["quick"]
+    assert colour.get_state(app, thread()).values == {"log": ["quick"]}
+    assert colour.invoke(app, Command(resume="yes"), thread()) == {"log": ["yes", "quick"]}
+    assert runs == ["quick"]
+
+
+def test_an_answer_that_does_not_fit_is_refused_and_the_question_waits_on(colour, saver):
+    typed = builder({"n": lambda s: {"log": [interrupt("n?", response_schema=int)]}}, [(START, "n")])
+    app = typed.compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    with pytest.raises(ValidationError):
+        colour.invoke(app, Command(resume="many"), thread())
+    assert [item.value for item in colour.get_state(app, thread()).interrupts] == ["n?"]
+    assert colour.invoke(app, Command(resume="7"), thread()) == {"log": [7]}
+
+
+def test_one_plain_answer_to_several_questions_is_refused_and_names_them(colour, saver):
+    graph = builder({"a": ask("a?"), "b": ask("b?")}, [(START, "a"), (START, "b")]).compile(checkpointer=saver)
+    colour.invoke(graph, {"log": []}, thread())
+    with pytest.raises(RuntimeError, match="interrupt id.*'a\\?'.*'b\\?'"):
+        colour.invoke(graph, Command(resume=1), thread())
+
+
+def test_an_unknown_id_is_ignored_and_in_strict_mode_refused(colour, saver):
+    graph = builder({"a": ask("a?")}, [(START, "a")]).compile(checkpointer=saver)
+    colour.invoke(graph, {"log": []}, thread())
+    unknown = Command(resume={"0" * 32: 1})
+    assert asked(colour.invoke(graph, unknown, thread())) == ["a?"]
+    with pytest.raises(UnknownInterruptError, match="pending"):
+        colour.invoke(graph, unknown, thread(__pregel_strict_resume=True))
+
+
+def test_a_command_that_says_nothing_and_an_answer_without_a_saver_are_refused(colour, saver):
+    kept = builder({"a": says("x")}, [(START, "a")])
+    with pytest.raises(EmptyInputError, match="says nothing"):
+        colour.invoke(kept.compile(checkpointer=saver), Command(), thread())
+    with pytest.raises(RuntimeError, match="checkpointer"):
+        colour.invoke(kept.compile(), Command(resume=1))
+
+
+def test_a_breakpoint_stops_without_a_question_and_none_goes_on(colour, saver):
+    graph = builder({"a": says("a"), "b": says("b")}, [(START, "a"), ("a", "b")], Log)
+    app = graph.compile(checkpointer=saver, interrupt_before=["b"])
+    assert colour.invoke(app, {"log": []}, thread()) == {"log": ["a"]}
+    assert colour.get_state(app, thread()).next == ("b",)
+    assert colour.invoke(app, None, thread()) == {"log": ["a", "b"]}
+
+
+def test_a_word_to_a_thread_at_a_breakpoint_adds_to_what_was_next(colour, saver):
+    graph = builder({"a": says("a"), "b": says("b")}, [(START, "a"), ("a", "b")], Log)
+    app = graph.compile(checkpointer=saver, interrupt_before=["a"])
+    colour.invoke(app, {"log": []}, thread())
+    assert colour.invoke(app, Command(goto="b"), thread())["log"] == ["a", "b", "b"]

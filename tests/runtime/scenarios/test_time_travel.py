@@ -1,0 +1,179 @@
+"""Going back: replay, fork, edits, and what a cancelled or failed run leaves behind."""
+
+import asyncio
+import operator
+from typing import Annotated, Literal, TypedDict
+
+import pytest
+
+from runtime.errors import InvalidUpdateError
+from runtime.graph import START
+from runtime.types import Command, StateUpdate
+from tests.runtime.scenarios.build import Log, builder, says, thread
+
+
+def history_of(colour, graph, **more):
+    return colour.get_state_history(graph, thread(**more))
+
+
+def test_each_run_from_an_earlier_checkpoint_is_a_branch_of_its_own(colour, saver):
+    count = [0]
+
+    def think(state):
+        count[0] += 1
+        return {"log": [f"answer {count[0]}"]}
+
+    app = builder({"think": think}, [(START, "think")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["q"]}, thread())
+    start = next(s for s in history_of(colour, app) if s.next == ("think",)).config
+    for _ in range(3):
+        colour.invoke(app, None, start)
+    history = history_of(colour, app)
+    ids = [snapshot.config["configurable"]["checkpoint_id"] for snapshot in history]
+    assert len(set(ids)) == len(ids)
+    assert sorted(s.values["log"] for s in history if not s.next) == [["q", f"answer {i}"] for i in (1, 2, 3, 4)]
+    assert colour.get_state(app, thread()).values["log"] == ["q", "answer 4"]
+
+
+def test_an_edit_keeps_where_a_command_wanted_to_go(colour, saver):
+    class Topic(TypedDict, total=False):
+        topic: str
+        text: str
+
+    def choose(state) -> Command[Literal["write"]]:
+        return Command(update={"topic": "milk"}, goto="write")
+
+    nodes = {"choose": choose, "write": lambda s: {"text": f"about {s['topic']}"}}
+    app = builder(nodes, [(START, "choose")], Topic).compile(checkpointer=saver)
+    colour.invoke(app, {}, thread())
+    before_write = next(s for s in history_of(colour, app) if s.next == ("write",))
+    fork = colour.update_state(app, before_write.config, {"topic": "hens"})
+    assert colour.get_state(app, fork).next == ("write",)
+    assert colour.invoke(app, None, fork)["text"] == "about hens"
+
+
+def test_seeding_a_thread_twice_before_anything_ran_adds_up(colour, saver):
+    app = builder({"one": says("one"), "two": says("two")}, [(START, "one"), ("one", "two")]).compile(
+        checkpointer=saver
+    )
+    colour.update_state(app, thread(), {"log": ["seed"]}, START)
+    colour.update_state(app, thread(), {"log": ["more"]})
+    state = colour.get_state(app, thread())
+    assert (state.values, state.next) == ({"log": ["seed", "more"]}, ("one",))
+
+
+def test_an_update_in_the_name_of_a_node_runs_what_follows_it(colour, saver):
+    app = builder({"a": says("a"), "b": says("b")}, [(START, "a"), ("a", "b")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    start = next(s for s in history_of(colour, app) if s.next == ("a",))
+    fork = colour.update_state(app, start.config, {"log": ["edited"]}, "a")
+    assert colour.invoke(app, None, fork)["log"] == ["edited", "b"]
+
+
+def test_an_update_that_two_nodes_could_have_made_asks_for_as_node(colour, saver):
+    app = builder({"a": says("a"), "b": says("b")}, [(START, "a"), (START, "b")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    with pytest.raises(InvalidUpdateError, match="ambiguous: a, b wrote last.*as_node"):
+        colour.update_state(app, thread(), {"log": ["x"]})
+    with pytest.raises(InvalidUpdateError, match="'nobody' is no node.*a, b"):
+        colour.update_state(app, thread(), {"log": ["x"]}, "nobody")
+
+
+def test_several_updates_at_once_are_one_superstep(colour, saver):
+    app = builder({"a": says("a"), "b": says("b")}, [(START, "a"), (START, "b")]).compile(checkpointer=saver)
+    updates = [StateUpdate({"log": ["x"]}, "a"), StateUpdate({"log": ["y"]}, "b")]
+    colour.bulk_update_state(app, thread(), [[StateUpdate({"log": ["i"]}, START)], updates])
+    assert [s.values["log"] for s in history_of(colour, app)] == [["i", "x", "y"], ["i"]]
+
+
+def test_a_subgraphs_edited_state_is_what_it_goes_on_with(colour, saver):
+    child = builder({"x": says("x"), "y": says("y")}, [(START, "x"), ("x", "y")]).compile(interrupt_before=["y"])
+
+    class Parent(TypedDict):
+        log: Annotated[list, lambda old, new: new]
+
+    app = builder({"child": child}, [(START, "child")], Parent).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    inside = colour.get_state(app, thread(), subgraphs=True).tasks[0].state
+    assert inside.next == ("y",)
+    colour.update_state(app, inside.config, {"log": ["edited"]})
+    assert colour.invoke(app, None, thread())["log"] == ["x", "edited", "y"]
+
+
+@pytest.mark.parametrize("durability", ["async", "sync", "exit"])
+def test_a_cancelled_run_keeps_what_was_done_and_marks_what_was_cut_off(saver, durability):
+    class Out(TypedDict):
+        log: Annotated[list, operator.add]
+
+    runs = {"fast": 0, "slow": 0}
+    begun = asyncio.Event()
+
+    async def fast(state):
+        runs["fast"] += 1
+        return {"log": ["fast"]}
+
+    async def slow(state):
+        runs["slow"] += 1
+        if runs["slow"] == 1:
+            begun.set()
+            await asyncio.sleep(30)
+        return {"log": ["slow"]}
+
+    app = builder({"fast": fast, "slow": slow}, [(START, "fast"), (START, "slow")], Out).compile(checkpointer=saver)
+
+    async def scenario():
+        run = asyncio.create_task(app.ainvoke({"log": []}, thread(), durability=durability))
+        await begun.wait()
+        await asyncio.sleep(0.02)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        marked = [task.name for task in (await app.aget_state(thread())).tasks if task.error]
+        return marked, await app.ainvoke(None, thread())
+
+    assert asyncio.run(scenario()) == (["slow"], {"log": ["fast", "slow"]})
+    assert runs == {"fast": 1, "slow": 2}
+
+
+@pytest.mark.parametrize("durability", ["async", "sync", "exit"])
+def test_a_failure_leaves_the_last_barrier_with_what_had_finished_beside_it(colour, saver, durability):
+    fails = [True]
+
+    def shaky(state):
+        if fails:
+            raise OSError("disk")
+        return {"log": ["b"]}
+
+    app = builder({"a": says("a"), "b": shaky}, [(START, "a"), ("a", "b")]).compile(checkpointer=saver)
+    with pytest.raises(OSError, match="disk") as failure:
+        colour.invoke(app, {"log": []}, thread(), durability=durability)
+    assert "'b'" in "".join(failure.value.__notes__)
+    state = colour.get_state(app, thread())
+    assert (state.values, state.next) == ({"log": ["a"]}, ("b",))
+    assert "disk" in str(state.tasks[0].error)
+    fails.clear()
+    assert colour.invoke(app, None, thread()) == {"log": ["a", "b"]}
+
+
+def test_in_a_running_event_loop_sync_nodes_run_and_async_ones_say_what_to_call():
+    async def lookup(state):
+        return {"log": ["found"]}
+
+    plain = builder({"a": says("a")}, [(START, "a")], Log).compile()
+    mixed = builder({"a": says("a"), "lookup": lookup}, [(START, "a"), ("a", "lookup")], Log).compile()
+
+    async def cell():
+        assert plain.invoke({"log": []}) == {"log": ["a"]}
+        with pytest.raises(TypeError, match="'lookup' is async.*ainvoke"):
+            mixed.invoke({"log": []})
+        assert await mixed.ainvoke({"log": []}) == {"log": ["a", "found"]}
+
+    asyncio.run(cell())
+
+
+def test_a_stream_that_is_closed_early_leaves_the_thread_at_its_last_barrier(saver):
+    app = builder({n: says(n) for n in "abc"}, [(START, "a"), ("a", "b"), ("b", "c")]).compile(checkpointer=saver)
+    stream = app.stream({"log": []}, thread())
+    assert next(stream) == {"a": {"log": ["a"]}}
+    stream.close()
+    assert app.invoke(None, thread()) == {"log": ["a", "b", "c"]}
