@@ -1,0 +1,285 @@
+"""A graph as langchain-core draws it: which nodes there are, and where a run may go from each.
+
+What is drawn is what was declared: an edge is solid, a router's answer and a command's destination are dashed. Only
+what a run can reach from START has edges. No node runs for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from langchain_core.runnables.graph import Edge, Graph, Node
+
+from runtime._words import END, START
+from runtime.channels.last_value import LastValueAfterFinish
+from runtime.channels.named_barrier_value import NamedBarrierValueAfterFinish
+from runtime.pregel.call import RunnableCallable
+from runtime.pregel.nested import is_graph
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from runtime.pregel.main import Pregel
+    from runtime.pregel.node import PregelNode
+
+__all__ = ("DrawnGraph", "Move", "draw_graph")
+
+AnyPregel: TypeAlias = "Pregel[Any, Any, Any, Any]"
+
+
+class Move(NamedTuple):
+    """A way from one node to another: `conditional` where something decides, `label` the answer that leads there."""
+
+    source: str
+    target: str
+    label: str | None = None
+    conditional: bool = False
+
+
+def draw_graph(graph: AnyPregel, config: RunnableConfig | None = None, xray: bool | int = False) -> DrawnGraph:
+    """The drawing of a graph. `xray` opens the graphs that its nodes run: True all the way down, a number so deep."""
+    moves = _moves(graph)
+    drawn = DrawnGraph()
+    names = [*graph.nodes, *(() if START in graph.nodes else (START,))]
+    if any(move.target == END for move in moves):
+        names.append(END)
+    for name in names:
+        node = graph.nodes.get(name)
+        data = None if node is None else _IDENTITY if name == START else node.bound
+        drawn.nodes[name] = Node(name, name, data, _metadata(graph, name, node))
+    drawn.edges = [Edge(*move) for move in moves]
+    if xray:
+        deeper = xray if isinstance(xray, bool) else xray - 1
+        for name, node in graph.nodes.items():
+            if node.subgraphs and is_graph(inner := node.subgraphs[0]):
+                _open(drawn, name, inner.get_graph(config, xray=deeper))
+    return drawn
+
+
+_DEFERRED = (LastValueAfterFinish, NamedBarrierValueAfterFinish)
+_IDENTITY = RunnableCallable(lambda value: value, name=START, trace=False)
+
+
+def _is_deferred(graph: AnyPregel, node: PregelNode) -> bool:
+    return any(isinstance(graph.channels.get(trigger), _DEFERRED) for trigger in node.triggers)
+
+
+def _metadata(graph: AnyPregel, name: str, node: PregelNode | None) -> dict[str, Any] | None:
+    if node is None:
+        return None
+    metadata = dict(node.metadata)
+    if _is_deferred(graph, node):
+        metadata["defer"] = True
+    stops = [
+        when
+        for when, names in (("before", graph.interrupt_before_nodes), ("after", graph.interrupt_after_nodes))
+        if name in names and names != "*"
+    ]
+    if stops:
+        metadata["__interrupt"] = ",".join(stops)
+    return metadata or None
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+def _moves(graph: AnyPregel) -> list[Move]:
+    """The moves to draw, one for each pair of nodes, by name; those of nodes that only end come last."""
+    declared = _reached(_moves_of(graph))
+    waits = _waits(declared, {name for name, node in graph.nodes.items() if _is_deferred(graph, node)})
+    moves = sorted(_merged(declared + waits), key=lambda move: move[:2])
+    onward = {move.source for move in moves if move.target != END or move.conditional}
+    ends = dict.fromkeys(move.target for move in moves if move.target not in onward | {END})
+    moves = [move for move in moves if move.source not in ends] + [Move(name, END) for name in ends]
+    if not any(move.target == END for move in moves):
+        moves += [Move(name, END, None, True) for name in _leading_back(moves)]
+    return moves
+
+
+def _moves_of(graph: AnyPregel) -> list[Move]:
+    """All moves of a graph: as it declares them, else as its channels lead from writer to reader."""
+    declared = getattr(graph, "moves", None)
+    if declared is not None:
+        return list(declared())
+    woken: defaultdict[str, list[str]] = defaultdict(list)
+    for name, node in graph.nodes.items():
+        for trigger in node.triggers:
+            woken[trigger].append(name)
+    inputs = [graph.input_channels] if isinstance(graph.input_channels, str) else graph.input_channels
+    moves = [Move(START, name) for channel in inputs for name in woken[channel] if name != START]
+    for source, node in graph.nodes.items():
+        written = [getattr(writer, "channel", None) for writer in node.writers]
+        moves += [Move(source, name) for channel in written if channel is not None for name in woken[channel]]
+        for branch in node.branches:
+            ends = branch.ends.items() if branch.ends is not None else [(name, name) for name in branch.targets]
+            moves += [Move(source, end, str(answer), True) for answer, end in ends]
+    return moves
+
+
+def _reached(moves: Sequence[Move]) -> list[Move]:
+    """The moves out of START and of every node that they lead to."""
+    reached = _order(moves)
+    return [move for move in moves if move.source in reached]
+
+
+def _order(moves: Sequence[Move]) -> dict[str, int]:
+    """The nodes that can be reached from START, with how many moves it takes."""
+    ahead: defaultdict[str, list[str]] = defaultdict(list)
+    for move in moves:
+        ahead[move.source].append(move.target)
+    order, waiting = {START: 0}, deque([START])
+    while waiting:
+        name = waiting.popleft()
+        for target in ahead[name]:
+            if target not in order:
+                order[target] = order[name] + 1
+                waiting.append(target)
+    return order
+
+
+def _waits(moves: Sequence[Move], deferred: set[str]) -> list[Move]:
+    """For each deferred node the nodes that end last before it starts, where these are not the ones that lead to it.
+
+    The supersteps are gone through as if every router went everywhere, and each node ran once.
+    """
+    ahead: defaultdict[str, set[str]] = defaultdict(set)
+    for move in moves:
+        ahead[move.source].add(move.target)
+    waits: list[Move] = []
+    running, seen, waiting = {START}, {START, END}, set[str]()
+    while running:
+        woken = {target for name in running for target in ahead[name]} - seen
+        waiting |= woken & deferred
+        following = woken - deferred
+        if not following:
+            late = [name for name in running if name != START and ahead[name] <= {END}]
+            waits += [Move(name, node, None, True) for node in waiting - woken for name in late]
+            following, waiting = waiting, set()
+        seen |= following
+        running = following
+    return waits
+
+
+def _leading_back(moves: Sequence[Move]) -> list[str]:
+    """The nodes of a graph without an end that lead only to where a run has been before: there the loop closes."""
+    order = _order(moves)
+    forward = {move.source for move in moves if order[move.target] > order[move.source]}
+    return [name for name in order if name not in forward]
+
+
+def _merged(moves: Iterable[Move]) -> Iterator[Move]:
+    """One move for each pair of nodes, with all the labels that lead there; solid if any of them is."""
+    pairs: dict[tuple[str, str], list[Move]] = {}
+    for move in moves:
+        pairs.setdefault((move.source, move.target), []).append(move)
+    for (source, target), same in pairs.items():
+        labels = dict.fromkeys(move.label or target for move in same if move.conditional)
+        label = None if labels.keys() <= {target} else ", ".join(labels)
+        yield Move(source, target, label, all(move.conditional for move in same))
+
+
+# -- graphs inside ----------------------------------------------------------------------------------------------------
+
+
+def _open(drawn: Graph, name: str, inner: Graph) -> None:
+    """Put the nodes of a graph in the place of the node that runs it, its START and END only where ways part there."""
+    first, last = _way_in(inner), _way_out(inner)
+    trimmed = {START, END} - {first, last}
+    del drawn.nodes[name]
+    for id, node in inner.nodes.items():
+        if id not in trimmed:
+            drawn.nodes[f"{name}:{id}"] = node.copy(id=f"{name}:{id}")
+    drawn.edges = [
+        edge.copy(
+            source=f"{name}:{last}" if edge.source == name else edge.source,
+            target=f"{name}:{first}" if edge.target == name else edge.target,
+        )
+        for edge in drawn.edges
+    ]
+    drawn.edges += [
+        edge.copy(source=f"{name}:{edge.source}", target=f"{name}:{edge.target}")
+        for edge in inner.edges
+        if edge.source not in trimmed and edge.target not in trimmed
+    ]
+
+
+def _way_in(inner: Graph) -> str:
+    """The node that a graph begins with: START's only target, if nothing else leads there; else START."""
+    targets = [edge.target for edge in inner.edges if edge.source == START]
+    others = {edge.target for edge in inner.edges if edge.source != START}
+    return targets[0] if len(targets) == 1 and targets[0] not in others | {END} else START
+
+
+def _way_out(inner: Graph) -> str:
+    """The node that a graph ends with: END's only source, if it leads nowhere else; else END."""
+    sources = [edge.source for edge in inner.edges if edge.target == END]
+    others = {edge.source for edge in inner.edges if edge.target != END}
+    return sources[0] if len(sources) == 1 and sources[0] not in others | {START} else END
+
+
+# -- mermaid ----------------------------------------------------------------------------------------------------------
+
+_PLAIN_SIGNS = frozenset(" _.,'!?+*=/")
+_KEYWORDS = frozenset(
+    ("call", "class", "classDef", "click", "default", "end", "flowchart", "graph", "href", "linkStyle", "style")
+)
+
+
+class DrawnGraph(Graph):
+    """A langchain-core graph whose mermaid text says what it shows, whatever signs and words the names hold."""
+
+    def draw_mermaid(self, **options: Any) -> str:
+        """The graph in mermaid's language. The options are those of langchain-core's `Graph.draw_mermaid`."""
+        ids = _mermaid_ids(self.nodes)
+        nodes = {ids[id]: node._replace(id=ids[id], name=_escaped(node.name)) for id, node in self.nodes.items()}
+        edges = [
+            edge._replace(
+                source=ids[edge.source],
+                target=ids[edge.target],
+                data=None if edge.data is None else _escaped(str(edge.data)),
+            )
+            for edge in self.edges
+        ]
+        return Graph(nodes, edges).draw_mermaid(**options)
+
+
+def _escaped(label: str) -> str:
+    """The label with each sign that may mean something to mermaid written as its number."""
+    return "".join(sign if _is_plain(label, at) else f"#{ord(sign)};" for at, sign in enumerate(label))
+
+
+def _is_plain(label: str, at: int) -> bool:
+    sign = label[at]
+    if sign == "-":  # a dash between words is a dash; next to another sign it begins an arrow
+        return 0 < at < len(label) - 1 and label[at - 1].isalnum() and label[at + 1].isalnum()
+    return sign.isalnum() or sign in _PLAIN_SIGNS or not sign.isascii()
+
+
+def _mermaid_ids(nodes: Iterable[str]) -> dict[str, str]:
+    """For each node an id that mermaid takes for one: no keyword, and no two boxes of one name."""
+    top = [id for id in nodes if ":" not in id]
+    taken = set(top)
+    ids = {id: _unused(f"{id}_1", taken) if id in _KEYWORDS else id for id in top}
+    boxes: dict[str, str] = {}
+    for id in nodes:
+        path = id.split(":")
+        for depth in range(1, len(path)):
+            box = ":".join(path[:depth])
+            if box not in boxes:
+                boxes[box] = _unused(re.sub(r"[^\w-]", "_", path[depth - 1]), taken)
+        if len(path) > 1:
+            ids[id] = ":".join([*(boxes[":".join(path[:depth])] for depth in range(1, len(path))), path[-1]])
+    return ids
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, or the first of `name_2`, `name_3`, … that is free; it is taken from now on."""
+    found, count = name, 1
+    while found in taken or found == "end":
+        count += 1
+        found = f"{name}_{count}"
+    taken.add(found)
+    return found
