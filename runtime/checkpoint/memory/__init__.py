@@ -65,6 +65,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         self.storage: Storage = factory(dict)
         if isinstance(self.storage, AbstractContextManager):
             self.stack.enter_context(self.storage)
+        self._by_hand: dict[tuple[str, str], Lineage] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -86,12 +87,12 @@ class InMemorySaver(BaseCheckpointSaver[str]):
     @property
     def writes(self) -> Writes:
         """All pending writes, by (thread, namespace, checkpoint)."""
-        return Writes(self.storage, self._lineage)
+        return Writes(self.storage, self._lineage_by_hand)
 
     @property
     def blobs(self) -> Blobs:
         """All stored values, by (thread, namespace, channel, version)."""
-        return Blobs(self.storage, self._lineage)
+        return Blobs(self.storage, self._lineage_by_hand)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -308,13 +309,20 @@ class InMemorySaver(BaseCheckpointSaver[str]):
                 found = self.storage.setdefault(thread_id, {}).setdefault(ns, Lineage())
         return found
 
+    def _lineage_by_hand(self, thread_id: str, ns: str) -> Lineage:
+        """`_lineage`, for values and writes that may be laid out before their checkpoints are."""
+        found = self._known(thread_id, ns)
+        if found is None:
+            found = self._by_hand[thread_id, ns] = self._lineage(thread_id, ns)
+        return found
+
     def _known(self, thread_id: str, ns: str) -> Lineage | None:
         """The lineage of a thread's namespace, if there is one. One that was laid out by hand becomes one of ours."""
         lineages: dict[str, Any] | None = self.storage.get(thread_id)
         found = None if lineages is None else lineages.get(ns)
         if found is None or isinstance(found, Lineage) or lineages is None:
             return found
-        adopted = lineages[ns] = Lineage()
+        adopted = lineages[ns] = self._by_hand.pop((thread_id, ns), Lineage())
         for id, (checkpoint, metadata, parent_id) in found.items():
             frame, extras = _frame(self.serde.loads_typed(checkpoint))
             adopted.add(Record(id, parent_id, frame, freeze(extras, self.serde) if extras else None, metadata), {})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -43,10 +42,9 @@ class PersistentDict(defaultdict[Any, Any]):
         """Write all of it. The file is either the old or the new one, never half of it."""
         content = io.BytesIO()
         self.dump(content)
-        path = Path(self.filename)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(content.getbuffer())
-        os.replace(file.name, path)
+        fresh = f"{self.filename}.{os.getpid()}.new"
+        Path(fresh).write_bytes(content.getbuffer())
+        os.replace(fresh, self.filename)
 
     def close(self) -> None:
         """Write all of it for the last time."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 from runtime.checkpoint.memory.blobs import Blob
 from runtime.checkpoint.memory.lineage import Lineage, Version, Write
 
 Storage = dict[str, dict[str, Lineage]]
+
+_EMPTY: Final = ("empty", b"")
+"""LangGraph's blob for a version at which a channel has no value; here that is no blob."""
 
 Find = Callable[[str, str], Lineage]
 """The lineage of a thread's namespace, which is made where there is none."""
@@ -59,7 +62,10 @@ class Blobs(MutableMapping[tuple[str, str, str, Version], Blob]):
 
     def __setitem__(self, key: tuple[str, str, str, Version], blob: Blob) -> None:
         thread_id, ns, channel, version = key
-        self._find(thread_id, ns).values[channel, version] = blob
+        if blob == _EMPTY:
+            self._find(thread_id, ns).values.pop((channel, version), None)
+        else:
+            self._find(thread_id, ns).values[channel, version] = blob
 
     def __delitem__(self, key: tuple[str, str, str, Version]) -> None:
         thread_id, ns, channel, version = key

@@ -354,3 +354,19 @@ def test_a_persistent_dict_is_written_whole_or_not_at_all(tmp_path: Path):
 
 def test_memory_saver_is_the_same_class():
     assert MemorySaver is InMemorySaver
+
+
+def test_a_thread_may_be_laid_out_by_hand_as_langgraph_does(saver: InMemorySaver):
+    dumps = saver.serde.dumps_typed
+    saver.blobs["t", "", "a", 1] = dumps(["x"])
+    saver.blobs["t", "", "gone", 1] = ("empty", b"")
+    saver.writes["t", "", "cp"]["task", 0] = ("task", "a", dumps("y"), "")
+    checkpoint = empty_checkpoint() | {"id": "cp", "channel_versions": {"a": 1, "gone": 1}}
+    saver.storage["t"] = {"": {"cp": (dumps(checkpoint), dumps({"step": 3}), None)}}  # type: ignore[dict-item]
+    found = saver.get_tuple(ROOT)
+    assert found is not None
+    assert (found.checkpoint["channel_values"], found.metadata) == ({"a": ["x"]}, {"step": 3})
+    assert found.pending_writes == [("task", "a", "y")]
+    assert list(saver.blobs) == [("t", "", "a", 1)]
+    del saver.blobs["t", "", "a", 1], saver.writes["t", "", "cp"]
+    assert (len(saver.blobs), len(saver.writes)) == (0, 0)
