@@ -61,43 +61,38 @@ def attempt(run: Run, task: Task) -> Routine[None]:
 
 
 def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
-    config = context.config = run.task_config(task)
-    if run.manager is None:
-        yield from _run(run, task, context, config, None)
-        return
-    manager = yield Open(task)
-    try:
-        output = yield from _run(run, task, context, _below(config, manager, "seq:step:1"), manager)
-    except BaseException as error:
-        yield Close(manager, None, error)
-        raise
-    yield Close(manager, output, None)
-
-
-def _run(run: Run, task: Task, context: TaskContext, config: RunnableConfig, manager: Any) -> Routine[Any]:
+    """One try: the node's code, the writes of its answer, its routers; with a run of its own where that is told."""
     node = task.proc
-    context.config = config
+    config = context.config = run.task_config(task)
+    manager = None
+    if run.manager is not None:
+        manager = yield Open(task)
+        config = context.config = below(config, manager, 1)
     try:
-        output = yield Invoke(node.bound, task.input, config, task.timeout or node.timeout)
-    except ParentCommand as up:
-        # It comes from a graph that this node runs, and so it is meant for this graph.
-        output = replace(up.args[0], graph=None)
-    except asyncio.CancelledError as error:
-        if not run.asynchronous or not _is_cancelling():
+        try:
+            output = yield Invoke(node.bound, task.input, config, task.timeout or node.timeout)
+        except ParentCommand as up:
+            # It comes from a graph that this node runs, and so it is meant for this graph.
+            output = replace(up.args[0], graph=None)
+        except asyncio.CancelledError as error:
+            if run.asynchronous and _is_cancelling():
+                raise
             raise NodeCancelledError(task.node) from error
-        raise
-    writes = task.writes
-    if task.sent:
+        writes = task.writes
         writes.extend(task.sent)
-    for writer in node.writers:
-        writes.extend(writer(output))
-    for index, branch in enumerate(node.branches):
-        state = context.read(branch.read, fresh=True)
-        asked = branch.input(None if state is MISSING else state, output)
-        below = config if manager is None else _below(config, manager, f"seq:step:{len(node.writers) + index + 2}")
-        answer = yield Invoke(branch.path, asked, below)
-        writes.extend(branch.writes(answer))
-    return output
+        for writer in node.runs:
+            writes.extend(writer(output))
+        for index, branch in enumerate(node.branches, len(node.runs) + 2):
+            state = context.read(branch.read, fresh=True)
+            asked = branch.input(None if state is MISSING else state, output)
+            answer = yield Invoke(branch.path, asked, config if manager is None else below(config, manager, index))
+            writes.extend(branch.writes(answer))
+    except BaseException as error:
+        if manager is not None:
+            yield Close(manager, None, error)
+        raise
+    if manager is not None:
+        yield Close(manager, output, None)
 
 
 def _is_cancelling() -> bool:
@@ -105,7 +100,6 @@ def _is_cancelling() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _below(config: RunnableConfig, manager: Any, tag: str) -> RunnableConfig:
-    """The config of what runs inside of a task's own run."""
-    below = {**config, "callbacks": manager.get_child(tag)}
-    return cast("RunnableConfig", below)
+def below(config: RunnableConfig, manager: Any, position: int) -> RunnableConfig:
+    """The config of what runs inside of a task's own run, at this position in it."""
+    return cast("RunnableConfig", {**config, "callbacks": manager.get_child(f"seq:step:{position}")})

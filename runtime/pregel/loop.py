@@ -25,7 +25,6 @@ from runtime._words import (
     CACHE_NS_WRITES,
     CHECKPOINT_ID,
     CONF,
-    CONFIG_KEY_NODE_FINISHED,
     ERROR,
     INPUT,
     INTERRUPT,
@@ -66,6 +65,7 @@ from runtime.pregel.effects import (
     Cancel,
     Finished,
     Flush,
+    Receive,
     Routine,
     SaveCheckpoint,
     SaveWrites,
@@ -74,7 +74,6 @@ from runtime.pregel.effects import (
     cache_get,
     list_checkpoints,
     load,
-    receive,
 )
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner, versions_of
@@ -296,11 +295,12 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     if not run.nested:
         run.resuming = resuming
     if resuming:
+        before = dict(state.versions) if run.watched else {}
         step = _apply_null(run, progress, null)
         state.seen[INTERRUPT] = dict(state.versions)
         progress.shown = True
         if run.watched:
-            yield _updated(run, progress, step, "resume", state.versions)
+            yield _updated(run, progress, step, "resume", before)
         if replaying and not (yield from _stands_at_own_fork(run, progress)):
             yield from persist(run, progress, "fork")
         return
@@ -474,9 +474,10 @@ def _collect(run: Run, progress: Progress, running: list[Task]) -> Routine[None]
     softly: BaseException | None = None
     asked: list[Interrupt] = []
     stopped = False
+    bare = run.saver is None and run.cache is None and run.tell_finished is None and not run.watched
     while left:
         try:
-            message = yield from receive(deadline)
+            message = yield Receive(deadline)
         except TimeoutError as error:
             failure, deadline = failure or error, None
             yield Cancel(running)
@@ -489,6 +490,9 @@ def _collect(run: Run, progress: Progress, running: list[Task]) -> Routine[None]
             continue
         left -= 1
         task = message.task
+        if bare and task.finished:
+            task.writes = task.writes or [(NO_WRITES, None)]
+            continue
         yield from commit(run, progress, task)
         if isinstance(task.error, GraphInterrupt):
             stopped = True
@@ -512,11 +516,12 @@ def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
     """Store what a task's end leaves behind, then tell that it has finished."""
     writes = _to_store(run, progress, task)
     if writes:
-        yield from _store(run, progress, task.id, writes, task_path_str(task.path))
-    if task.finished and run.cache is not None and task.cache_key is not None and not task.cached:
-        yield CachePut({task.cache_key: task.writes})
-    if task.finished and not task.hidden and (tell := run.config.get(CONF, {}).get(CONFIG_KEY_NODE_FINISHED)):
-        tell(task.node)
+        yield from _store(run, progress, task.id, writes, task.path)
+    if task.finished:
+        if run.cache is not None and task.cache_key is not None and not task.cached:
+            yield CachePut({task.cache_key: task.writes})
+        if run.tell_finished is not None and not task.hidden:
+            run.tell_finished(task.node)
     if run.watched:
         yield _finished(run, progress, task)
 
@@ -626,10 +631,10 @@ def _save(run: Run, progress: Progress) -> Routine[None]:
     progress.unsaved = False
 
 
-def _store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: str) -> Routine[None]:
+def _store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: Any) -> Routine[None]:
     progress.pending[task_id] = list(writes)
     if run.saver is not None and run.durability != "exit":
-        yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, path)
+        yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, task_path_str(path))
 
 
 # -- how it ends ------------------------------------------------------------------------------------------------------
@@ -670,7 +675,7 @@ def _mark_cancelled(run: Run, progress: Progress) -> Routine[None]:
     """A run that was stopped from outside marks the tasks that were cut off; the finished ones are stored already."""
     for task in progress.tasks:
         if not task.finished and not task.interrupts and task.started_at:
-            yield from _store(run, progress, task.id, [(ERROR, asyncio.CancelledError())], task_path_str(task.path))
+            yield from _store(run, progress, task.id, [(ERROR, asyncio.CancelledError())], task.path)
 
 
 def _settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:

@@ -17,6 +17,7 @@ from runtime._words import (
     CHECKPOINT_NS,
     CONF,
     CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_NODE_FINISHED,
     CONFIG_KEY_RUNTIME,
     CONFIG_KEY_SCRATCHPAD,
     CONFIG_KEY_STRICT_RESUME,
@@ -130,7 +131,7 @@ class Run:
         "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "checkpoint_map", "clock",
         "config", "context", "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets",
         "output_keys", "parent", "previous", "program", "replay", "resuming", "run_id", "runtime", "saver",
-        "server_info", "store", "strict", "template", "thread_id", "watches",
+        "server_info", "store", "strict", "tell_finished", "template", "thread_id", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -180,6 +181,7 @@ class Run:
         self.breaks_before = breaks_before or graph.interrupt_before_nodes
         self.breaks_after = breaks_after or graph.interrupt_after_nodes
         self.strict = bool(conf.get(CONFIG_KEY_STRICT_RESUME))
+        self.tell_finished: Callable[[str], object] | None = conf.get(CONFIG_KEY_NODE_FINISHED)
         self.answers = above.answers if above is not None else Answers()
         self.replay: Replay | None = above.replay if above is not None else None
         self.resuming: bool | None = parent.resuming if parent is not None else None
