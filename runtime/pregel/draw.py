@@ -1,7 +1,7 @@
 """A graph as langchain-core draws it: which nodes there are, and where a run may go from each.
 
-What is drawn is what was declared: an edge is solid, a router's answer and a command's destination are dashed. Only
-what a run can reach from START has edges. No node runs for it.
+What is drawn is what was declared: an edge is solid, a router's answer and a command's destination are dashed. A node
+that leads nowhere leads to END, if anything leads to it. No node runs for it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _metadata(graph: AnyPregel, name: str, node: PregelNode | None) -> dict[str,
 
 def _moves(graph: AnyPregel) -> list[Move]:
     """The moves to draw, one for each pair of nodes, by name; those of nodes that only end come last."""
-    declared = _reached(_moves_of(graph))
+    declared = _moves_of(graph)
     waits = _waits(declared, {name for name, node in graph.nodes.items() if _is_deferred(graph, node)})
     moves = sorted(_merged(declared + waits), key=lambda move: move[:2])
     onward = {move.source for move in moves if move.target != END or move.conditional}
@@ -117,12 +117,6 @@ def _moves_of(graph: AnyPregel) -> list[Move]:
             ends = branch.ends.items() if branch.ends is not None else [(name, name) for name in branch.targets]
             moves += [Move(source, end, str(answer), True) for answer, end in ends]
     return moves
-
-
-def _reached(moves: Sequence[Move]) -> list[Move]:
-    """The moves out of START and of every node that they lead to."""
-    reached = _order(moves)
-    return [move for move in moves if move.source in reached]
 
 
 def _order(moves: Sequence[Move]) -> dict[str, int]:
@@ -166,7 +160,7 @@ def _waits(moves: Sequence[Move], deferred: set[str]) -> list[Move]:
 def _leading_back(moves: Sequence[Move]) -> list[str]:
     """The nodes of a graph without an end that lead only to where a run has been before: there the loop closes."""
     order = _order(moves)
-    forward = {move.source for move in moves if order[move.target] > order[move.source]}
+    forward = {move.source for move in moves if order.get(move.target, 0) > order.get(move.source, 0)}
     return [name for name in order if name not in forward]
 
 
