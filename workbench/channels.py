@@ -166,7 +166,7 @@ def signs(found: ChannelMap) -> tuple[Sign, ...]:
 def sketch(found: ChannelMap) -> Sketch:
     """Channels on the left wake and are read, actors stand between, channels on the right are written."""
     made = Writer("LR")
-    made.graph.attr("graph", ranksep="1.0", nodesep="0.3")
+    made.graph.attr("graph", ranksep="0.8", nodesep="0.3")
     state = [one for one in found.channels if one.state]
     rows = [*state, *(one for one in found.channels if not one.state)]
     ports = {one.name: f"c{i}" for i, one in enumerate(rows)}
@@ -206,7 +206,7 @@ def _table(rows: list[Channel], ports: Mapping[str, str], title: str, left: bool
         lines.append(_row((ports[one.name], side), dot.escape(dot.wrap(one.name, 40), left=True), one.facts, "paper"))
     body = "".join(f"<TR>{line}</TR>" for line in lines)
     frame = f'BORDER="1" COLOR="{PALETTE["edge"]}" BGCOLOR="{PALETTE["paper"]}"'
-    return f'<<TABLE {frame} CELLBORDER="1" CELLSPACING="0" CELLPADDING="6">{body}</TABLE>>'
+    return f'<<TABLE {frame} CELLBORDER="1" CELLSPACING="0" CELLPADDING="5">{body}</TABLE>>'
 
 
 def _row(port: tuple[str, str], name: str, facts: str, ground: str) -> str:

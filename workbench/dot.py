@@ -105,7 +105,9 @@ def sketch(shape: Topology, direction: Direction = "TB", answers: Mapping[str, A
     for number, join in enumerate(shape.joins):
         made.ids[join.id] = f"j{number}"
     ways = list(shape.ways())
-    made.back = flow.backward([*(node.id for node in shape.nodes), *(join.id for join in shape.joins)], ways)
+    places = [*(node.id for node in shape.nodes), *(join.id for join in shape.joins)]
+    back = flow.backward(places, ways)
+    made.back = back - flow.by_itself(places, ways, back) if len(places) <= _LARGE else back
     made.aside = flow.aside(ways)
     busy = Counter(end for way in ways for end in way)
     _group(made, made.graph, shape, "", busy, answers or {})
@@ -228,8 +230,8 @@ def label(*words: str) -> str:
 
 
 def _air(line: str) -> str:
-    """Spaces beside a label; some layout programs measure a wide character as narrower than it is."""
-    return " " * (2 + math.ceil(0.3 * sum(map(text.wide, line))))
+    """Blanks beside a label; some layout programs measure a wide character as narrower than it is."""
+    return "\u00a0\u00a0" + " " * math.ceil(0.3 * sum(map(text.wide, line)))
 
 
 def plain(words: str) -> str:

@@ -34,6 +34,30 @@ def backward(nodes: Sequence[str], ways: Iterable[Way]) -> set[Way]:
     return found
 
 
+def by_itself(nodes: Sequence[str], ways: Iterable[Way], back: set[Way]) -> set[Way]:
+    """Those ways back that a layout program finds alone: to a node that one must have passed, and straight from it.
+
+    Such a pair of ways is drawn more evenly if it is left to the program.
+    """
+    every = list(ways)
+    ahead: dict[str, list[str]] = {}
+    for source, target in every:
+        if (source, target) not in back:
+            ahead.setdefault(source, []).append(target)
+    pairs = {(source, target) for source, target in back if (target, source) in every}
+    return {(source, target) for source, target in pairs if source not in _reached(nodes[0], ahead, without=target)}
+
+
+def _reached(first: str, ahead: dict[str, list[str]], without: str) -> set[str]:
+    met = {first, without}
+    queue = [first] if first != without else []
+    for one in queue:
+        fresh = [other for other in ahead.get(one, ()) if other not in met]
+        met.update(fresh)
+        queue += fresh
+    return met - {without}
+
+
 def aside(ways: Iterable[Way]) -> set[Way]:
     """The ways to a node that only leads back where one came from: a tool that is called, then left again."""
     ahead: dict[str, set[str]] = {}

@@ -106,6 +106,17 @@ class Topology(NamedTuple):
                 return node
         raise KeyError(f"{self.name} has no node {id!r}. It has {', '.join(one.id for one in self.nodes)}.")
 
+    def observed(self, moves: Mapping[tuple[str, str], int]) -> "Topology":
+        """With the moves that a run made and nothing declares, each with how often it was seen."""
+        there = {(source, target) for source, target, _ in self.pairs()}
+        known = {node.id for node in self.nodes}
+        fresh = [
+            Edge(source, target, "observed", (f"seen {times}",))
+            for (source, target), times in moves.items()
+            if (source, target) not in there and source in known and target in known
+        ]
+        return _sorted(self._replace(edges=(*self.edges, *fresh)))
+
     def around(self, centres: Iterable[str], depth: int = 1) -> "Topology":
         """Only what lies within `depth` steps, along or against the edges, of the given nodes."""
         kept = {self.node(centre).id for centre in centres}

@@ -4,6 +4,7 @@
 checkpoint goes on with its branch; a later one begins a fork. Long stretches in which nothing forks are folded.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -42,7 +43,14 @@ class Checkpoint(NamedTuple):
         """Where the run stands here: `next agent`, `waits at review`, `ended`."""
         if self.waits:
             return f"waits at {text.listing(map(name, self.waits))}"
-        return f"next {text.listing(map(name, self.next))}" if self.next else "ended"
+        return self.following
+
+    @property
+    def following(self) -> str:
+        """What runs next: `next search ×2 and outline`, `ended`."""  # noqa: RUF002 - the sign of many
+        many = Counter(map(name, self.next))
+        said = [f"{node} ×{times}" if times > 1 else node for node, times in many.items()]  # noqa: RUF001 - as above
+        return f"next {text.listing(said)}" if said else "ended"
 
 
 @dataclass(frozen=True)
@@ -214,7 +222,7 @@ def _card(made: Writer, one: Checkpoint | tuple[Checkpoint, ...], group: str) ->
         here = "; you are here" if one.current else ""
         mark = Mark("node", one.id, "checkpoint", f"step {_step(one.step)}, {one.source}, {one.stands}{here}")
         room = "" if one.next and not one.waits else "\u00a0" * 2  # a sign will sit in this corner
-        second = dot.wrap(_next(one), 24)
+        second = dot.wrap(one.following, 24)
         lines = [f"<B>{_step(one.step)}</B>  {dot.font(one.source + room)}", dot.font(second, "ink", left=True)]
         wide = max(dot.room(one.source) + 0.6, dot.room(second) + 0.3) if dot.is_wide(one.source + second) else 0.6
         cells = [f'<TD ALIGN="LEFT">{line}</TD>' for line in lines]
@@ -224,10 +232,6 @@ def _card(made: Writer, one: Checkpoint | tuple[Checkpoint, ...], group: str) ->
     mark = Mark("node", one[0].id, "checkpoint", f"steps {steps}: {text.count(len(one), 'checkpoint')}, folded")
     cells = [f"<TD>{dot.font(steps)}</TD>", f"<TD>{dot.font(text.count(len(one), 'checkpoint'))}</TD>"]
     made.node(made.graph, one[0].id, mark, label=dot.table(cells), group=group, style="rounded,dashed")
-
-
-def _next(one: Checkpoint) -> str:
-    return f"next {text.listing(map(name, one.next))}" if one.next else "ended"
 
 
 def _line(made: Writer, source: str, target: str, branch: Branch, begins: bool) -> None:

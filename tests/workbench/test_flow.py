@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.flow import aside, backward
+from workbench.flow import aside, backward, by_itself
 
 
 def test_a_line_has_no_way_back():
@@ -24,6 +24,18 @@ def test_the_fewest_ways_lead_back():
 
 def test_a_way_to_itself_leads_nowhere_back():
     assert backward("a", [("a", "a")]) == set()
+
+
+def test_a_way_back_to_what_was_just_passed_needs_no_help():
+    ways = [("s", "a"), ("a", "b"), ("b", "a"), ("b", "c"), ("c", "a")]
+    back = backward("sabc", ways)
+    assert back == {("b", "a"), ("c", "a")}
+    assert by_itself("sabc", ways, back) == {("b", "a")}
+
+
+def test_a_way_back_to_what_may_be_passed_by_needs_help():
+    ways = [("s", "a"), ("s", "b"), ("a", "b"), ("b", "a")]
+    assert by_itself("sab", ways, {("b", "a")}) == set()
 
 
 def test_a_trip_aside_only_leads_back():

@@ -241,3 +241,8 @@ def test_focus_on_an_unknown_node_names_those_there_are():
 
 def test_depth_keeps_what_start_reaches():
     assert [node.id for node in line(10).until(2).nodes] == ["n0", "n1", "n2"]
+
+
+def test_moves_that_nothing_declares_are_added_as_seen():
+    shape = line(3).observed({("n0", "n1"): 5, ("n2", "n0"): 2, ("n0", "elsewhere"): 1})
+    assert [edge for edge in shape.edges if edge.kind == "observed"] == [Edge("n2", "n0", "observed", ("seen 2",))]

@@ -44,7 +44,15 @@ def test_the_order_of_the_list_does_not_matter():
 
 def test_each_card_says_step_what_made_it_and_what_comes_next():
     shown = words(tree(thread()).element())
-    for part in ("\N{MINUS SIGN}1", "input", "next START", "update as agent", "order.total", "main: waits at review", "fork 1: ended"):
+    for part in (
+        "\N{MINUS SIGN}1",
+        "input",
+        "next START",
+        "update as agent",
+        "order.total",
+        "main: waits at review",
+        "fork 1: ended",
+    ):
         assert part in shown
 
 
@@ -89,6 +97,29 @@ def test_text_tells_every_branch_and_checkpoint():
         "  fork 1 (from 0, order.total): ended",
         "    1 update as agent, next tools",
         "    2 loop, ended",
+    ]
+
+
+def test_many_tasks_of_one_node_are_counted():
+    assert Checkpoint("1", None, 0, next=("search", "search", "outline")).stands == "next search \u00d72 and outline"
+
+
+def test_the_tree_of_a_recording_is_that_of_its_thread(saver):
+    from typing import TypedDict
+
+    from runtime.graph import StateGraph
+    from workbench import record
+
+    graph = StateGraph(TypedDict("State", {"x": int}))
+    graph.add_node("agent", lambda state: {"x": 1})
+    graph.add_edge("__start__", "agent")
+    rec = record(graph.compile(checkpointer=saver), {"x": 0}, thread="t1")
+    assert repr(rec.tree()).splitlines() == [
+        "thread t1, 3 checkpoints",
+        "  main: ended",
+        "    \N{MINUS SIGN}1 input, next START",
+        "    0 loop, next agent",
+        "    1 loop, ended, you are here",
     ]
 
 
