@@ -18,8 +18,8 @@ from runtime.graph.schema import Channel
 from runtime.graph.writes import RootWrites, StateWrites, Wake
 from runtime.managed.base import ManagedValueSpec, is_managed_value
 from runtime.pregel import schemas
-from runtime.pregel.draw import Move
 from runtime.pregel.main import Pregel
+from runtime.pregel.moves import Move
 from runtime.pregel.node import PregelNode
 from runtime.pregel.schemas import mapper_of
 from runtime.pregel.write import Branch, branch_channel
