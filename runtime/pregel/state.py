@@ -122,7 +122,10 @@ class State:
     def channel(self, name: str) -> Channel:
         """The channel of this name; an empty one where nothing was written yet."""
         found = self.channels.get(name)
-        return found if found is not None else self.program.channels[name].from_checkpoint(MISSING)
+        if found is None:
+            found = self.program.channels[name].from_checkpoint(MISSING)
+            found.key = name
+        return found
 
     def available(self, name: str) -> bool:
         """True when the channel holds a value."""
@@ -137,10 +140,7 @@ class State:
         if isinstance(names, str):
             value = values.get(names, MISSING)
             return isolate(value) if names in self.loose else value
-        if len(names) == len(values) and all(name in values for name in names):
-            found = {name: values[name] for name in names}
-        else:
-            found = {name: values[name] for name in names if name in values}
+        found = {name: values[name] for name in names if name in values}
         for name in self.loose:
             if name in found:
                 found[name] = isolate(found[name])

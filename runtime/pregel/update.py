@@ -13,7 +13,7 @@ the model's promises:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from runtime._words import INPUT, START
@@ -40,30 +40,27 @@ def update(state: State, tasks: Sequence[Task], next_version: NextVersion, numbe
     program = state.program
     if len(tasks) > 1:
         tasks = sorted(tasks, key=lambda task: task_path_str(task.path))
-    bump = any(task.triggers for task in tasks)
-    version = next_version(state.highest, None)
-    work = _Work(state, version)
+    work = _Work(state, next_version(state.highest, None))
     seen: dict[str, Mapping[str, Version]] = {}
+    bump = False
     for task in tasks:
+        bump = bump or bool(task.triggers)
         _see(state, task, seen)
-        for trigger in task.triggers:
-            if trigger in program.consumable and trigger in state.channels and work.fork(trigger).consume():
-                work.stamp(trigger)
+        if program.consumable:
+            work.consume(task.triggers)
     writes, by_channel = _gather(program, tasks)
     alone = tasks[0] if len(tasks) == 1 else None
     for name, values in by_channel.items():
+        if alone is not None and name in alone.fresh and work.take(name, alone.fresh[name], len(values)):
+            continue
         _apply(work, name, values, alone, number, writes)
     if bump:
-        for name in (
-            sorted(state.alive - by_channel.keys()) if len(state.alive) > 1 else state.alive - by_channel.keys()
-        ):
-            if work.available(name) and work.fork(name).update([]):
-                work.changed(name)
+        for name in state.alive:
+            if name not in by_channel:
+                work.silence(name)
         if program.finishing and not any(name in program.listeners for name in work.updated):
-            for name in program.finishing:
-                if (name in state.channels or name in work.channels) and work.fork(name).finish():
-                    work.changed(name)
-    return Step(version, work.channels, work.versions, seen, frozenset(work.updated), writes)
+            work.finish()
+    return Step(work.version, work.channels, work.versions, seen, frozenset(work.updated), writes)
 
 
 class _Work:
@@ -79,62 +76,81 @@ class _Work:
         self.updated: set[str] = set()
 
     def fork(self, name: str) -> Channel:
+        """The channel as a copy that may be changed; the same one each time."""
         found = self.channels.get(name)
         if found is None:
             current = self.state.channels.get(name)
             found = current.copy() if current is not None else self.state.channel(name)
-            found.key = name
             self.channels[name] = found
         return found
 
-    def available(self, name: str) -> bool:
-        found = self.channels.get(name)
-        return found.is_available() if found is not None else self.state.available(name)
-
-    def stamp(self, name: str) -> None:
+    def changed(self, name: str, channel: Channel) -> None:
+        """Give a channel the new version."""
         self.versions[name] = self.version
-
-    def changed(self, name: str) -> None:
-        self.stamp(name)
-        if self.channels[name].is_available():
+        if channel.is_available():
             self.updated.add(name)
+
+    def consume(self, triggers: Iterable[str]) -> None:
+        """Tell the channels that woke a task that they have been used."""
+        for name in triggers:
+            if name in self.state.program.consumable and name in self.state.channels and self.fork(name).consume():
+                self.versions[name] = self.version
+
+    def take(self, name: str, ready: tuple[int, Channel], count: int) -> bool:
+        """Use a channel that the task's own router has seen already: it was computed from these very values."""
+        if ready[0] != count or name in self.channels:
+            return False
+        self.channels[name] = ready[1]
+        self.changed(name, ready[1])
+        return True
+
+    def silence(self, name: str) -> None:
+        """Let a channel react to a superstep in which nobody wrote to it."""
+        channel = self.fork(name)
+        if channel.is_available() and channel.update([]):
+            self.changed(name, channel)
+
+    def finish(self) -> None:
+        """Tell the channels that wait for the end of all work."""
+        for name in self.state.program.finishing:
+            if name in self.state.channels or name in self.channels:
+                channel = self.fork(name)
+                if channel.finish():
+                    self.changed(name, channel)
 
 
 def _see(state: State, task: Task, seen: dict[str, Mapping[str, Version]]) -> None:
-    before = seen.get(task.node) or state.seen.get(task.node) or {}
-    now = {trigger: state.versions[trigger] for trigger in task.triggers if trigger in state.versions}
+    versions = state.versions
+    before = seen.get(task.node) or state.seen.get(task.node)
+    now = {trigger: versions[trigger] for trigger in task.triggers if trigger in versions}
     seen[task.node] = {**before, **now} if before else now
 
 
 def _gather(program: Program, tasks: Sequence[Task]) -> tuple[list[tuple[Task, str, Any]], dict[str, list[Any]]]:
     writes: list[tuple[Task, str, Any]] = []
     by_channel: dict[str, list[Any]] = {}
+    known = program.channels
     for task in tasks:
         for name, value in task.writes:
-            if name in SPECIAL:
-                continue
-            if name not in program.channels:
+            if name in known:
+                writes.append((task, name, value))
+                if name in by_channel:
+                    by_channel[name].append(value)
+                else:
+                    by_channel[name] = [value]
+            elif name not in SPECIAL:
                 logger.warning(
                     "Node '%s' wrote to %r, which %s. The write is ignored.",
                     task.node,
                     name,
                     "is a managed value and takes no writes" if name in program.managed else "is no channel",
                 )
-                continue
-            writes.append((task, name, value))
-            by_channel.setdefault(name, []).append(value)
     return writes, by_channel
 
 
 def _apply(
     work: _Work, name: str, values: list[Any], alone: Task | None, number: int, writes: Sequence[tuple[Task, str, Any]]
 ) -> None:
-    ready = alone.fresh.get(name) if alone is not None else None
-    if ready is not None and ready[0] == len(values) and name not in work.channels:
-        # The task's own router has read its writes: what it saw was computed from these very values.
-        work.channels[name] = ready[1]
-        work.changed(name)
-        return
     channel = work.fork(name)
     if name in work.state.program.defaulted and alone is not None and alone.node in (START, INPUT):
         channel.set_default_aside()  # type: ignore[attr-defined]  # only channels with a default are listed there
@@ -144,4 +160,4 @@ def _apply(
         nodes = ", ".join(f"'{task.node}'" for task, written, _ in writes if written == name)
         raise InvalidUpdateError(f"At superstep {number}, in the writes of {nodes}: {error}") from error
     if changed:
-        work.changed(name)
+        work.changed(name, channel)
