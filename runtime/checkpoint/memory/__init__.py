@@ -359,14 +359,14 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         config: RunnableConfig | None = None,
     ) -> CheckpointTuple:
         serde, frame = self.serde, record.frame
-        updated = frame.get("updated_channels")
         checkpoint: dict[str, Any] = {
             **frame,
             "channel_versions": frame["channel_versions"].copy(),
             "versions_seen": {node: seen.copy() for node, seen in frame["versions_seen"].items()},
-            "updated_channels": None if updated is None else [*updated],
             "channel_values": {channel: thaw(blob, serde) for channel, blob in values.items()},
         }
+        if frame.get("updated_channels") is not None:
+            checkpoint["updated_channels"] = [*frame["updated_channels"]]
         if record.extras is not None:
             checkpoint |= self._thaw(record.extras)
         return CheckpointTuple(
