@@ -19,14 +19,14 @@ def check(builder: StateGraph[Any, Any, Any, Any], interrupt: Sequence[str] = ()
     _check_words(builder)
     starts = {start for start, _ in builder.edges} | {s for many, _ in builder.waiting_edges for s in many}
     for start in sorted((starts | builder.branches.keys()) - nodes - {START}):
-        raise ValueError(f"Found edge starting at unknown node '{start}'. {_known(nodes)}")
+        raise ValueError(f"An edge starts at unknown node '{start}'. {_known(nodes)}")
     if START not in starts and START not in builder.branches:
         raise ValueError(
             "No edge leads from START, so the graph has no way in. Add one: add_edge(START, 'node') or set_entry_point."
         )
     ends = {end for _, end in builder.edges} | {end for _, end in builder.waiting_edges}
     for end in sorted(map(str, ends - nodes - {END})):
-        raise ValueError(f"Found edge ending at unknown node '{end}'. {_known(nodes)}")
+        raise ValueError(f"An edge ends at unknown node '{end}'. {_known(nodes)}")
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
             for target in (branch.ends or {}).values():

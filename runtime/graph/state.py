@@ -399,7 +399,7 @@ def _renamed(old: dict[str, Any], name: str, new_name: str, value: Any, kind: An
     """The value of an argument that used to have another name, with a warning when the old one was used."""
     if name not in old:
         return value
-    warnings.warn(f"`{name}` is deprecated and will be removed. Please use `{new_name}` instead.", kind, stacklevel=3)
+    warnings.warn(f"`{name}` is deprecated: it is called `{new_name}` now.", kind, stacklevel=3)
     given = old.pop(name)
     return given if value is None else value
 

@@ -14,6 +14,7 @@ from runtime._words import PARENT, ROOT, START
 from runtime.errors import ErrorCode, InvalidUpdateError, ParentCommand, create_error_message
 from runtime.pregel.write import Pair, goto_writes, send_writes
 from runtime.types import Command, Send, annotated_keys, object_pairs, update_pairs
+from runtime.utils.commands import merged
 
 __all__ = ("RootWrites", "StateWrites", "Wake")
 
@@ -40,12 +41,12 @@ class StateWrites:
             return [pair for pair in output.items() if pair[0] in keys]
         if output is None:
             return ()
-        items = output if _is_mixed(output) else (output,)
+        items = _items(output)
         return [pair for item in items for pair in self._update(item)] + self._moves(items)
 
     def _update(self, item: Any) -> Iterable[Pair]:
         if isinstance(item, Command):
-            item = self._addressed(item).update
+            item = item.update
             pairs = update_pairs(item) if not annotated_keys(type(item)) else object_pairs(item, self.fields)
             return [pair for pair in pairs if pair[0] in self.keys]
         if item is None or isinstance(item, Send):
@@ -67,11 +68,6 @@ class StateWrites:
                 elif goal is not None:
                     writes += goto_writes(goal, self.targets, who)
         return writes
-
-    def _addressed(self, command: Command[Any]) -> Command[Any]:
-        if command.graph == PARENT:
-            raise ParentCommand(command)
-        return command
 
     def _refuse(self, answer: Any) -> NoReturn:
         if self.node == START:
@@ -96,12 +92,12 @@ class RootWrites(StateWrites):
     def __call__(self, output: Any) -> Sequence[Pair]:
         if output is None:
             return ()
-        items = output if _is_mixed(output) else (output,)
+        items = _items(output)
         return [pair for item in items for pair in self._update(item)] + self._moves(items)
 
     def _update(self, item: Any) -> Iterable[Pair]:
         if isinstance(item, Command):
-            item = self._addressed(item).update
+            item = item.update
             if isinstance(item, Mapping) and item.keys() == {ROOT}:
                 item = item[ROOT]
         return () if item is None or isinstance(item, Send) else ((ROOT, item),)
@@ -116,6 +112,14 @@ class Wake(tuple[Pair, ...]):
         return self
 
 
-def _is_mixed(output: Any) -> bool:
-    """Whether this is a list of answers: one of them is a command."""
-    return isinstance(output, (list, tuple)) and any(isinstance(item, Command) for item in output)
+def _items(output: Any) -> Sequence[Any]:
+    """The answers in what a node returned: several where one of a list is a command. Raises ParentCommand.
+
+    Commands that are meant for the graph around this one leave together, as one.
+    """
+    mixed = isinstance(output, (list, tuple)) and any(isinstance(item, Command) for item in output)
+    items: Sequence[Any] = output if mixed else (output,)
+    leaving = [item for item in items if isinstance(item, Command) and item.graph == PARENT]
+    if leaving:
+        raise ParentCommand(merged(leaving)[0])
+    return items

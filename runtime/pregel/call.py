@@ -6,9 +6,12 @@ Signatures are read once, when a node is declared; a call then costs what the fu
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.base import Runnable, RunnableLambda, RunnableParallel
 from langchain_core.runnables.config import run_in_executor
@@ -57,11 +60,40 @@ def _annotation_text(annotation: Any) -> str:
 _STREAM_WRITER = Callable[[Any], None]
 
 
+class Traits(NamedTuple):
+    """What a function's signature says: whether it is async or a generator, and what it wants filled in."""
+
+    asynchronous: bool
+    generator: bool
+    wants: tuple[tuple[str, bool], ...]
+
+
+_traits: WeakKeyDictionary[Any, Traits] = WeakKeyDictionary()
+
+
+def traits_of(func: Any) -> Traits:
+    """The traits of a function, read once for each function."""
+    try:
+        known = _traits.get(func)
+    except TypeError:  # it cannot be hashed, or not be held weakly
+        return _read_traits(func)
+    if known is None:
+        known = _read_traits(func)
+        with suppress(TypeError):
+            _traits[func] = known
+    return known
+
+
+def _read_traits(func: Any) -> Traits:
+    generator = inspect.isgeneratorfunction(func) or inspect.isasyncgenfunction(func)
+    return Traits(is_async_callable(func), generator, wanted(func))
+
+
 def wanted(func: Any) -> tuple[tuple[str, bool], ...]:
     """The parameters of `func` that the engine fills in, and whether each may stay out.
 
     A parameter counts by its name, when it can be passed by keyword and its annotation is the expected one or none;
-    the first parameter is the node's input and never counts.
+    the first parameter is the node's input and never counts. A `config` of another type is left alone, with a warning.
     """
     try:
         parameters = list(inspect.signature(func).parameters.values())
@@ -77,10 +109,21 @@ def wanted(func: Any) -> tuple[tuple[str, bool], ...]:
         known = _INJECTED[parameter.name]
         text = "" if parameter.annotation is parameter.empty else _annotation_text(parameter.annotation)
         if known is not None and text and text not in known and text.rpartition(".")[2] not in known:
+            if parameter.name == "config":
+                _warn_of_config(func, text)
             continue
         optional = parameter.default is not parameter.empty or text.startswith("Optional[") or text.endswith("| None")
         found.append((parameter.name, optional))
     return tuple(found)
+
+
+def _warn_of_config(func: Any, text: str) -> None:
+    warnings.warn(
+        f"The parameter 'config' of '{_name_of(func)}' is annotated with {text}, so it is not filled in. "
+        "Annotate it with RunnableConfig or Optional[RunnableConfig] to be given the run's config.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 class RunnableCallable(Runnable[Any, Any]):
@@ -102,7 +145,7 @@ class RunnableCallable(Runnable[Any, Any]):
         recurse: bool = True,
         **kwargs: Any,
     ) -> None:
-        if func is not None and afunc is None and is_async_callable(func):
+        if func is not None and afunc is None and traits_of(func).asynchronous:
             func, afunc = None, func
         if func is None and afunc is None:
             raise ValueError("A RunnableCallable needs a function. Pass func, or afunc, or both.")
@@ -113,7 +156,8 @@ class RunnableCallable(Runnable[Any, Any]):
         self.recurse = recurse
         self.kwargs = kwargs
         self.name = name or _name_of(func or afunc)
-        self.wants = tuple(item for item in wanted(func or afunc) if item[0] not in kwargs)
+        wants = traits_of(func or afunc).wants
+        self.wants = tuple(item for item in wants if item[0] not in kwargs) if kwargs else wants
 
     def __repr__(self) -> str:
         return f"RunnableCallable({self.name})"
@@ -205,9 +249,9 @@ def coerce_to_runnable(thing: RunnableLike, *, name: str | None = None, trace: b
     """
     if isinstance(thing, Runnable):
         return thing
-    if inspect.isgeneratorfunction(thing) or inspect.isasyncgenfunction(thing):
-        return RunnableLambda(thing, name=name)
     if callable(thing):
+        if traits_of(thing).generator:
+            return RunnableLambda(thing, name=name)
         return RunnableCallable(thing, name=name, trace=trace)
     if isinstance(thing, dict):
         return RunnableParallel(thing)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.base import Runnable
 
-    from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple
+    from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple, FrozenCheckpoint
     from runtime.pregel.task import Task
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class SaveCheckpoint(NamedTuple):
     """Store a checkpoint under the config of its parent."""
 
     config: RunnableConfig
-    checkpoint: Checkpoint
+    checkpoint: FrozenCheckpoint
     metadata: CheckpointMetadata
     new_versions: Mapping[str, Any]
 

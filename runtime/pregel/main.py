@@ -160,7 +160,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
     @property
     def stream_channels_asis(self) -> str | Sequence[str]:
         """The channels that streams show: those declared, else all."""
-        if self.stream_channels:
+        if self.stream_channels is not None:
             return self.stream_channels
         return [name for name, channel in self.channels.items() if isinstance(channel, BaseChannel) and name != TASKS]
 

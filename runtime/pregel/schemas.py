@@ -104,7 +104,7 @@ def name_of(schema: Any) -> str:
 
 
 def _is_dunder(key: str) -> bool:
-    return key.startswith("__") and key.endswith("__") and key != ROOT
+    return key != ROOT and key.startswith("__") and key.endswith("__") and key != ROOT
 
 
 def _is_class_variable(hint: Any) -> bool:

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime._words import MISSING, TASKS, Missing
+from runtime.checkpoint.base import FrozenCheckpoint
 from runtime.pregel.isolate import is_loose, isolate
 from runtime.pregel.program import Channel, Program
 
@@ -159,22 +160,22 @@ class State:
         sends: Sequence[Any] = topic.get()
         return sends
 
-    def to_checkpoint(self, id: str, at: float) -> Checkpoint:
+    def to_checkpoint(self, id: str, at: float) -> FrozenCheckpoint:
         """The state as a checkpoint of that id."""
         values = {}
         for name in self.versions:
             channel = self.channels.get(name)
             if channel is not None and not isinstance(value := channel.checkpoint(), Missing):
                 values[name] = [self.program.tracked(send) for send in value] if name == TASKS else value
-        return {
-            "v": 4,
-            "ts": timestamp(at),
-            "id": id,
-            "channel_values": values,
-            "channel_versions": dict(self.versions),
-            "versions_seen": {node: dict(seen) for node, seen in self.seen.items()},
-            "updated_channels": None if self.updated is None else sorted(self.updated),
-        }
+        return FrozenCheckpoint(
+            v=4,
+            ts=timestamp(at),
+            id=id,
+            channel_values=values,
+            channel_versions=dict(self.versions),
+            versions_seen=dict(self.seen),  # what a node has seen is replaced as a whole, never changed
+            updated_channels=None if self.updated is None else sorted(self.updated),
+        )
 
     def copy(self) -> State:
         """A state that can go on apart from this one; channels and values are shared."""

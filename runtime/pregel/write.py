@@ -54,7 +54,7 @@ class ChannelWrite:
 
 def branch_channel(node: str) -> str:
     """The channel that wakes a node of a state graph."""
-    return f"branch:to:{node}"
+    return "branch:to:" + node  # a name may be an enum's member, whose f-string is another text
 
 
 @dataclass(slots=True)

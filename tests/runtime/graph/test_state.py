@@ -254,9 +254,9 @@ def test_entry_and_finish_points_are_edges():
 # -- compile ----------------------------------------------------------------------------------------------------------
 
 BROKEN = [
-    (lambda g: g.add_edge("nobody", "x"), "Found edge starting at unknown node 'nobody'.*'x'"),
-    (lambda g: g.add_edge("x", "nobody"), "Found edge ending at unknown node 'nobody'"),
-    (lambda g: g.add_conditional_edges("nobody", node), "Found edge starting at unknown node 'nobody'"),
+    (lambda g: g.add_edge("nobody", "x"), "An edge starts at unknown node 'nobody'.*'x'"),
+    (lambda g: g.add_edge("x", "nobody"), "An edge ends at unknown node 'nobody'"),
+    (lambda g: g.add_conditional_edges("nobody", node), "An edge starts at unknown node 'nobody'"),
     (lambda g: g.add_conditional_edges("x", node, ["nobody"]), "Router 'node' of node 'x' may lead to 'nobody'"),
     (lambda g: g.add_conditional_edges("x", node, {"a": START}), "may lead to '__start__'"),
     (lambda g: g.add_node("y", node, destinations=("nobody",)), "Node 'y' says .* 'nobody'"),

@@ -1,11 +1,13 @@
 """A tool node as part of a graph: the state its tools see, questions they ask, where their commands lead."""
 
+from operator import add
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from runtime.config import get_stream_writer
 from runtime.graph.message import MessagesState, add_messages
@@ -87,3 +89,40 @@ def test_deltas_of_a_tools_output_are_streamed(colour):
 
     chunks = colour.stream(graph_of(ToolNode([count])), asks("count"), stream_mode="tools")
     assert {"event": "tool-output-delta", "tool_call_id": "0", "delta": "one"} in chunks
+
+
+class Facts(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+    facts: Annotated[list[str], add]
+
+
+def learn(fact: str) -> Any:
+    @tool(fact)
+    def learn() -> Any:
+        """Find something out for the graph around this one."""
+        return Command(graph=Command.PARENT, goto="report", update={"facts": [fact]})
+
+    return learn
+
+
+def test_all_commands_of_one_turn_reach_the_parent(colour):
+    runs = []
+    names = ("age", "city", "name")
+    outer = StateGraph(Facts).add_node("agent", graph_of(ToolNode([learn(name) for name in names])))
+    outer.add_node("report", lambda state: runs.append(state["facts"]))
+    outer.add_edge("__start__", "agent")
+    assert colour.invoke(outer.compile(), asks(*names))["facts"] == ["age", "city", "name"]
+    assert runs == [["age", "city", "name"]]
+
+
+def test_a_tools_command_updates_the_state_and_moves_on(colour):
+    @tool
+    def hand_over(id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Let another node go on."""
+        return Command(goto="other", update={"messages": [ToolMessage("done", tool_call_id=id)], "facts": ["handed"]})
+
+    graph = StateGraph(Facts).add_node("tools", ToolNode([hand_over])).add_edge("__start__", "tools")
+    graph.add_node("other", lambda state: {"facts": ["reached"]})
+    answer = colour.invoke(graph.compile(), asks("hand_over"))
+    assert answer["facts"] == ["handed", "reached"]
+    assert (answer["messages"][-1].content, answer["messages"][-1].name) == ("done", "hand_over")
