@@ -226,10 +226,9 @@ def omit_payload(payload: Any) -> dict[str, Any]:
 
 
 @final
+@dataclass(init=False, slots=True)
 class Interrupt:
     """A question that a task asks: its `value`, its `id`, and the JSON schema of a fitting answer, if there is one."""
-
-    __slots__ = ("id", "response_schema", "value")
 
     value: Any
     id: str
@@ -263,11 +262,6 @@ class Interrupt:
             "Interrupt.interrupt_id is deprecated. Use Interrupt.id.", LangGraphDeprecatedSinceV10, stacklevel=2
         )
         return self.id
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Interrupt):
-            return NotImplemented
-        return (self.value, self.id, self.response_schema) == (other.value, other.id, other.response_schema)
 
     def __hash__(self) -> int:
         return hash(self.id)

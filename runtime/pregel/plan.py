@@ -109,6 +109,8 @@ class Planner:
 
     def push(self, index: int, send: Any) -> Task | None:
         """The task of one queued Send, or None (and a warning) when it cannot be run."""
+        if not isinstance(send, Send) and hasattr(send, "node") and hasattr(send, "arg"):
+            send = Send(send.node, send.arg)  # a saver with another serializer gives back a Send of another make
         if not isinstance(send, Send):
             logger.warning("Superstep %s: %r in the queue of Sends is no Send. It is ignored.", self.step, send)
             return None
