@@ -38,13 +38,13 @@ DESKTOP := $(if $(filter Darwin,$(shell uname -s)),yes,$(DISPLAY)$(WAYLAND_DISPL
 
 # The course's own notebooks are trusted, so that their pictures show before anything has run.
 lab: $(LAB_DONE)
-	@$(if $(COURSE),.venv/bin/jupyter-trust $(COURSE) >/dev/null)
-	$(PY) -m jupyterlab --ServerApp.port=$(PORT) $(if $(COURSE),--LabApp.default_url=/lab/tree/$(TOUR)) --LabApp.extension_manager=readonly \
+	@.venv/bin/jupyter-trust $(COURSE) >/dev/null
+	$(PY) -m jupyterlab --ServerApp.port=$(PORT) --LabApp.default_url=/lab/tree/$(TOUR) --LabApp.extension_manager=readonly \
 	    $(if $(ROOT),--allow-root) $(if $(ROOT),--no-browser,$(if $(DESKTOP),,--no-browser)) $(LAB_ARGS)
 
 test: check browser
 	$(PY) -m pytest
-	$(if $(COURSE),$(PY) -m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(COURSE))
+	$(PY) -m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(COURSE)
 
 check: $(TEST_DONE)
 	$(PY) -m ruff check
@@ -52,9 +52,10 @@ check: $(TEST_DONE)
 	$(PY) -m mypy
 	.venv/bin/lint-imports
 
-# Without the saved state of its widgets, a page shows each widget's static picture instead of asking a remote host.
+# Without the saved state of its widgets, a page shows each widget's picture; without these two addresses it asks no host.
 tour: $(LAB_DONE)
 	$(PY) -m nbconvert --to html --execute --ExecutePreprocessor.store_widget_state=False \
+	    --HTMLExporter.require_js_url= --HTMLExporter.mathjax_url= \
 	    --output-dir build --output tour.html $(TOUR)
 
 clean:
