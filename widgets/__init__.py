@@ -14,8 +14,9 @@ from widgets.fork import Fork
 from widgets.history import Branch, Checkpoint
 from widgets.rehearsal import Change, Edit
 from widgets.resume import Resume
-from widgets.session import Notice, Session
+from widgets.session import Session
 from widgets.standing import Pending
+from widgets.turns import Notice
 
 __all__ = [
     "Branch",

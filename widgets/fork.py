@@ -46,6 +46,7 @@ class Fork(Live):
         self._overwrite: set[str] = set()
         self._as_node: str | None = None
         self._rev = 0
+        self._revs: dict[str, int] = {}
         self._faults: dict[tuple[str, int], str] = {}
         self._edit: Edit | None = None
         self._reason = ""
@@ -113,11 +114,11 @@ class Fork(Live):
         """Show the state of a checkpoint, as it is."""
         self._base = base
         self._raw, self._overwrite, self._as_node = {}, set(), None
+        self._rev += 1
         self._again()
 
     def _again(self) -> None:
         """Make the form anew: what is typed in it from now on is read against the checkpoint."""
-        self._rev += 1
         base = self._base
         self._forms = channel_forms(self.session.graph, base.values, sorted(self._overwrite)) if base else ()
         self._check()
@@ -126,6 +127,7 @@ class Fork(Live):
         """Add to a channel, or overwrite it; what was typed for it begins anew."""
         self._type(form)
         (self._overwrite.add if overwrite else self._overwrite.discard)(channel)
+        self._revs[channel] = self._revs.get(channel, 0) + 1
         place = next((i for i, one in enumerate(self._forms) if one.channel == channel), -1)
         self._raw = {key: one for key, one in self._raw.items() if not key.startswith(f"{place}-")}
         self._again()
@@ -141,7 +143,7 @@ class Fork(Live):
                 at = one.target({"target": target})
                 words = message_words((one.messages or ())[at]) if at is not None else ""
                 self._raw[f"{i}-text"] = words
-                self._rev += 1
+                self._revs[one.channel] = self._revs.get(one.channel, 0) + 1
 
     def _read(self) -> tuple[dict[str, Any], dict[tuple[str, int], str]]:
         """What the form would write by channel, and what is wrong with it."""
@@ -249,6 +251,7 @@ class Fork(Live):
                 forms=self._forms,
                 raw=self._raw,
                 rev=self._rev,
+                revs=self._revs,
                 faults=self._faults,
                 reason=self._reason,
                 problem=self.problem,

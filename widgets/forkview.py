@@ -32,6 +32,7 @@ class View:
     forms: tuple[ChannelForm, ...]
     raw: Mapping[str, str]
     rev: int
+    revs: Mapping[str, int]
     faults: Mapping[tuple[str, int], str]
     reason: str
     problem: str
@@ -176,6 +177,10 @@ class ForkView:
             aria_label=form.channel,
         )
 
+    def _rev(self, form: ChannelForm) -> str:
+        """Changes when the controls of a block are to show their values anew."""
+        return f"{self.view.rev}-{self.view.revs.get(form.channel, 0)}"
+
     def _switch(self, form: ChannelForm) -> Html:
         if form.switch is None:
             return Html("")
@@ -205,7 +210,7 @@ class ForkView:
                 f"value-{name}",
                 value=self.view.raw.get(name),
                 wrong=bool(wrong),
-                rev=f"{self.view.rev}",
+                rev=self._rev(form),
                 label=f"{form.label(one)}, {form.lead or one.words}",
             )
             label = form.lead if alone else f"{'.'.join(one.path)} ({one.words})"
@@ -242,7 +247,7 @@ class ForkView:
         known = form.messages or ()
         raw = {key: self.view.raw.get(f"{place}-{key}", "") for key in ("target", "role", "text")}
         at = form.target({"target": raw["target"] or "new"})
-        rev = str(self.view.rev)
+        rev = self._rev(form)
         targets = [("new", f"new, as message {len(known) + 1}")]
         targets += [(str(i), f"{i + 1}, {text.value(one, 60)}") for i, one in enumerate(known)]
 

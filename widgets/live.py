@@ -23,7 +23,8 @@ from IPython.core.getipython import get_ipython
 
 from widgets.errors import SessionError
 from widgets.parts import still, tree
-from widgets.session import Notice, Session
+from widgets.session import Session
+from widgets.turns import Notice
 from workbench import html, text
 from workbench.html import Html, tag
 
@@ -55,6 +56,7 @@ class Live(anywidget.AnyWidget):
         self.session = session
         self.problem = ""
         self._worker: threading.Thread | None = None
+        self._later: threading.Timer | None = None
         self._parent: Any = None
         self._drawn = 0.0
         self._turn = threading.RLock()
@@ -136,7 +138,7 @@ class Live(anywidget.AnyWidget):
         except Exception as error:
             drawn = _trouble(f"{type(error).__name__}: {error}")
         note = tag("p", "A picture. Run this cell to use it.", class_="small quiet wb-still")
-        inner = tag("div", drawn, note, class_=f"wb-live wb-{self.named.lower()}")
+        inner = tag("div", drawn, note, class_=f"wb wb-live wb-{self.named.lower()}")
         return html.fragment(Html(f"<style>{_static('live.css')}</style>"), inner, sheets=("controls",))
 
     def _receive(self, _: Any, content: Any, buffers: Any) -> None:
@@ -176,8 +178,14 @@ class Live(anywidget.AnyWidget):
             self.problem = f"{type(error).__name__}: {text.value(str(error), 300)}"
 
     def _notice(self, notice: Notice) -> None:
-        if notice.kind != "progress" or time.monotonic() - self._drawn > _REST:
+        """Draw what the session tells; of many things in a short time only the last is drawn, soon after."""
+        rest = _REST - (time.monotonic() - self._drawn)
+        if notice.kind != "progress" or rest <= 0:
             self.refresh()
+        elif self._later is None or not self._later.is_alive():
+            self._later = threading.Timer(rest, self.refresh)
+            self._later.daemon = True
+            self._later.start()
 
 
 def _trouble(words: str) -> Html:

@@ -187,7 +187,7 @@ def _still(node: Node) -> Html:
     }
     if name == "button":
         kind = f"btn wb-off {kept.get('class', '')}".replace("primary", "").strip()
-        return tag("span", *_inside(node), class_=kind)
+        return tag("span", *_inside(node), class_=kind, aria_current=kept.get("aria-current"))
     if name in ("input", "textarea", "select"):
         kept["disabled"] = ""
         return (

@@ -102,7 +102,8 @@ def question(pending: Pending, answers: Answers | None = None) -> Question:
         buttons = tuple(Choice(str(label), answer) for label, answer in given.items())
         asks = (replace(_one(pending.value), choices=buttons, form=None, edit=None, words=False),)
         join = _only
-    return Question(pending, asks, join)
+    named = f"{pending.node} asks"
+    return Question(pending, tuple(replace(one, title=named) if one.title == _UNTITLED else one for one in asks), join)
 
 
 def _only(answers: Sequence[Any]) -> Any:

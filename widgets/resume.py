@@ -201,28 +201,22 @@ class Resume(Live):
 
     def _head(self) -> Html:
         count = sum(len(one.asks) for one in self._questions)
+        status: signs.Status
         if self._busy:
             status, title = "running", self._busy
         elif count:
             status, title = "interrupted", "An answer is needed" if count == 1 else f"{count} answers are needed"
         else:
-            status, title = _status(self._snapshot), stands(self._snapshot)
-        sign = tag("span", html.sign(status), class_=f"wb-sign-box wb-{status}")  # type: ignore[arg-type]  # one of the seven
-        elapsed = (
-            tag("span", class_="wb-elapsed small", aria_hidden="true", data_wb_since=str(self._focus))
-            if self._busy
-            else ""
-        )
-        stop = button("Stop", "stop") if self._busy else ""
-        return tag(
-            "div",
-            sign,
+            status, title = _status(self._snapshot), stands(self._snapshot).partition(": ")[0]
+        pieces = [
+            tag("span", html.sign(status), class_=f"wb-sign-box wb-{status}"),
             tag("h2", title, tabindex="-1", data_wb_home=""),
-            elapsed,
-            stop,
-            tag("span", f"thread {self.session.thread}", class_="small quiet wb-place"),
-            class_="wb-head",
-        )
+        ]
+        if self._busy:
+            pieces.append(tag("span", class_="wb-elapsed small", aria_hidden="true", data_wb_since=str(self._focus)))
+            pieces.append(button("Stop", "stop"))
+        place = tag("span", f"thread {self.session.thread}", class_="small quiet wb-place")
+        return tag("div", tag("div", *pieces, class_="wb-lead"), place, class_="wb-head")
 
     def _card(self, one: Question, single: bool) -> Html:
         parts = [self._part(one, i, ask, single) for i, ask in enumerate(one.asks)]
@@ -244,21 +238,18 @@ class Resume(Live):
         draft = self._drafts.get(place)
         status: signs.Status = "failed" if place in self._faults else "ran" if draft else "interrupted"
         where = f"{' / '.join(one.pending.path) or one.pending.node}, superstep {one.pending.step}"
-        head = tag(
-            "div",
-            html.sign(status),
-            tag("h3", ask.title),
-            tag("span", where, class_="small quiet wb-place"),
-            class_="wb-head",
-        )
+        lead = tag("div", html.sign(status), tag("h3", ask.title), class_="wb-lead")
+        head = tag("div", lead, tag("span", where, class_="small quiet wb-place"), class_="wb-head")
         body = [head, *_shown(ask)]
         given = {"id": place[0], "part": i}
         if draft is not None:
-            answer = tag("span", "Your answer: ", tag("b", draft.words), class_="wb-text")
-            change = button(
-                "Change", "change", given, kind="text", disabled=bool(self._busy), data_wb_focus=self._token(place)
-            )
-            body.append(tag("div", answer, change, class_="row wb-answer"))
+            pieces = [tag("span", "Your answer: ", tag("b", draft.words), class_="wb-text")]
+            if not single:
+                off = bool(self._busy)
+                pieces.append(
+                    button("Change", "change", given, kind="text", disabled=off, data_wb_focus=self._token(place))
+                )
+            body.append(tag("div", *pieces, class_="row wb-answer"))
         else:
             body.append(self._ways(place, ask, given, single))
         return tag("div", *body, data_wb_key=f"part-{i}", class_="wb-part", data_wb_form="")
@@ -334,13 +325,14 @@ class Resume(Live):
         return tag("div", tag("div", *shown, class_="wb-fields"), *whole, class_="wb-gap", data_wb_key=f"fields-{way}")
 
     def _foot(self) -> Html:
-        total, ready = len(self._questions), len(self.answered)
-        left = total - ready
+        total, ready = sum(len(one.asks) for one in self._questions), len(self._drafts)
+        going = sum(len(one.asks) for one in self._questions if one.pending.id in self.answered)
+        left = total - going
         words = f"{ready} of {total} answered."
-        if ready and left:
+        if going and left:
             words += " The other keeps waiting." if left == 1 else f" The other {left} keep waiting."
-        name = f"Resume with {text.count(ready, 'answer')}" if ready else "Resume"
-        send = button(name, "resume", kind="primary", disabled=not ready or bool(self._busy))
+        name = f"Resume with {text.count(going, 'answer')}" if going else "Resume"
+        send = button(name, "resume", kind="primary", disabled=not going or bool(self._busy))
         return tag("div", tag("span", words), send, class_="wb-foot")
 
     def _other(self) -> Html:
@@ -353,9 +345,13 @@ class Resume(Live):
         if not snapshot.next:
             return tag("p", "Nothing waits for an answer.", class_="quiet")
         failed = any(task.error for task in snapshot.tasks)
-        words = "Earlier supersteps are kept." if failed else "Nobody is asked here; the run stands at a breakpoint."
+        if failed:
+            words = "" if self.problem else f"{stands(snapshot)}. Earlier supersteps are kept."
+        else:
+            words = "Nobody is asked here. The run stopped between two supersteps."
         go = button("Try again" if failed else "Run on", "go on", kind="primary")
-        return tag("div", tag("p", words, class_="quiet"), tag("div", go, class_="row wb-gap"))
+        kind = "wb-problem" if failed else "quiet"
+        return tag("div", tag("p", words, class_=kind) if words else "", tag("div", go, class_="row wb-gap"))
 
     def _state(self) -> Html:
         snapshot = self._snapshot

@@ -13,20 +13,15 @@ What stays true:
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
-from weakref import WeakValueDictionary
+from dataclasses import replace
+from typing import Any
 
 from widgets import engine, rehearsal
 from widgets.answers import by_question
 from widgets.errors import (
-    Busy,
     EditRefused,
     NoCheckpointer,
     NothingToRun,
@@ -38,6 +33,7 @@ from widgets.errors import (
 from widgets.history import Branch, Checkpoint, branches_of, checkpoint_of, lineage, named
 from widgets.rehearsal import Edit
 from widgets.standing import Pending, asking, questions_of, settled, stands
+from widgets.turns import Notice, Progress, turns_of
 from workbench import text
 from workbench.comparison import Comparison
 from workbench.drawing import Drawing
@@ -46,46 +42,6 @@ from workbench.tree import tree
 
 __all__ = ["Notice", "Pending", "Session"]
 
-logger = logging.getLogger(__name__)
-
-
-class Notice(NamedTuple):
-    """What a session tells its listeners: a verb has begun, a task has begun or ended, or the thread has moved."""
-
-    kind: Literal["began", "progress", "moved"]
-    verb: str
-    words: str
-
-
-@dataclass
-class _Progress:
-    """Who runs in the superstep that is going on. It is also the run's control: the graph asks it whether to stop."""
-
-    verb: str
-    began: float
-    running: dict[str, str] = field(default_factory=dict)
-    done: int = 0
-    drain_requested: bool = False
-    drain_reason: str | None = None
-
-    def request_drain(self, reason: str = "shutdown") -> None:
-        self.drain_requested, self.drain_reason = True, reason
-
-    def take(self, task: Mapping[str, Any]) -> None:
-        if "result" in task or "error" in task:
-            self.done += self.running.pop(task["id"], None) is not None
-        else:
-            if not self.running:
-                self.done = 0
-            self.running[task["id"]] = named(task["name"])
-
-    def words(self) -> str:
-        if not self.running:
-            return "Between two supersteps"
-        total = self.done + len(self.running)
-        count = f", {self.done} of {total} done" if total > 1 else ""
-        return f"Running {text.listing(dict.fromkeys(self.running.values()))}{count}"
-
 
 class Session:
     """A graph and one thread of it.
@@ -93,8 +49,6 @@ class Session:
     `thread` is the thread's id, or a whole config for `invoke` that holds one; without it, a new thread begins.
     `context` goes to every run. Raises `NoCheckpointer` for a graph that keeps nothing.
     """
-
-    _known: ClassVar[WeakValueDictionary[tuple[int, str], Session]] = WeakValueDictionary()
 
     def __init__(self, graph: Any, thread: str | Mapping[str, Any] | None = None, *, context: Any = None) -> None:
         _check(graph)
@@ -112,21 +66,24 @@ class Session:
         self._config: dict[str, Any] = {**given, "configurable": place}
         self._context = context
         self._at: str | None = None
-        self._lock = threading.Lock()
-        self._run: _Progress | None = None
-        self._listeners: list[Callable[[Notice], object]] = []
+        self._turns = turns_of(graph.checkpointer, self.thread)
 
     @classmethod
     def of(cls, graph: Session | Any, thread: str | Mapping[str, Any] | None = None) -> Session:
-        """The session itself; or the one session for this graph and thread, so that those who look at it agree."""
+        """The session itself, or a new one on the graph and the thread that are given."""
         if isinstance(graph, Session):
             return graph
-        if not isinstance(thread, str):
-            return cls(graph, thread)
-        found = cls._known.get((id(graph), thread))
-        if found is None:
-            found = cls._known[(id(graph), thread)] = cls(graph, thread)
-        return found
+        if thread is None:
+            raise SessionError(f"Say which thread: give a Session, or {cls._known_threads(graph)}.")
+        return cls(graph, thread)
+
+    @staticmethod
+    def _known_threads(graph: Any) -> str:
+        """How to name one of the threads in a graph's checkpointer."""
+        _check(graph)
+        places = (saved.config["configurable"] for saved in graph.checkpointer.list(None, limit=200))
+        names = list(dict.fromkeys(str(place["thread_id"]) for place in places))
+        return f"the graph and one of {text.listing(map(repr, names[:5]), 'or')}" if names else "the graph and a thread"
 
     def __repr__(self) -> str:
         return f"Session(thread {self.thread!r}: {self.words})"
@@ -180,8 +137,8 @@ class Session:
     @property
     def busy(self) -> str | None:
         """What runs now, in words: "Running search, 2 of 3 done"; `None` when nothing does."""
-        run = self._run
-        return run.words() if run is not None else None
+        run = self._turns.run
+        return run.words if run is not None else None
 
     @property
     def words(self) -> str:
@@ -217,7 +174,7 @@ class Session:
         """
         found = self.checkpoint(checkpoint)
         self._at = None if found.current else found.id
-        self._tell(Notice("moved", "goto", f"At checkpoint {found.step}"))
+        self._turns.tell(Notice("moved", "goto", f"At checkpoint {found.step}"))
         return found
 
     def compare(self, a: Any, b: Any) -> Comparison:
@@ -231,13 +188,7 @@ class Session:
 
     def observe(self, listener: Callable[[Notice], object]) -> Callable[[], None]:
         """Call `listener` with each `Notice` from now on. What comes back ends that."""
-        self._listeners.append(listener)
-
-        def end() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return end
+        return self._turns.observe(listener)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -246,18 +197,18 @@ class Session:
 
         Raises `RunFailed` when a node raises, `NothingToRun` when nothing is left to do.
         """
-        with self._moving("run"):
+        with self._turns.taken("run"):
             return self._drive(input, self._at, ready=input is not None)
 
     def start(self, input: Any) -> Checkpoint | None:
         """Take the input and stop before the first superstep, with its tasks planned."""
-        with self._moving("start"):
+        with self._turns.taken("start"):
             self._drive(input, self._at, ready=True, interrupt_before="*")
         return self.current
 
     def step(self, input: Any = None) -> Checkpoint | None:
         """Run one superstep, stop at the barrier, and give the checkpoint that it made."""
-        with self._moving("step"):
+        with self._turns.taken("step"):
             self._drive(input, self._at, ready=input is not None, interrupt_after="*")
         return self.current
 
@@ -267,13 +218,13 @@ class Session:
         Questions without an answer keep waiting. Raises `WrongAnswer`, before the graph hears of it, when nothing
         waits, when an id is unknown, when one answer meets several questions, or when a schema forbids it.
         """
-        with self._moving("resume"):
+        with self._turns.taken("resume"):
             answers = self._answers(answer)
             return self._drive(_command(self.graph, resume=answers), None, ready=True)
 
     def replay(self, checkpoint: Checkpoint | str | int | Mapping[str, Any]) -> Any:
         """Run again from a checkpoint, as a new branch: its tasks run anew and questions are asked again."""
-        with self._moving("replay"):
+        with self._turns.taken("replay"):
             return self._drive(None, self.checkpoint(checkpoint).id, ready=False)
 
     def fork(
@@ -292,7 +243,7 @@ class Session:
         """
         if dry_run:
             return self._rehearse(checkpoint, values, as_node)
-        with self._moving("fork"):
+        with self._turns.taken("fork"):
             edit = self._rehearse(checkpoint, values, as_node)
             written = self.graph.update_state(self._place(edit.base.id), values, as_node=edit.as_node)
             self._at = None
@@ -301,7 +252,7 @@ class Session:
 
     def stop(self) -> bool:
         """Ask what runs now to stop at the next barrier, from any thread. False when nothing runs."""
-        run = self._run
+        run = self._turns.run
         if run is not None:
             run.request_drain("stopped by the user")
         return run is not None
@@ -340,29 +291,10 @@ class Session:
         found = self.checkpoint(wanted)
         return (f"{found.branch}, step {found.step}" if len(branches) > 1 else f"step {found.step}"), found
 
-    @contextmanager
-    def _moving(self, verb: str) -> Iterator[None]:
-        if not self._lock.acquire(blocking=False):
-            now = self._run
-            doing = f"{now.verb}() is going on: {now.words()}" if now else "another call is going on"
-            raise Busy(
-                f"On thread {self.thread!r} {doing}. Wait for its end, or stop() it at the next barrier.",
-                verb=now.verb if now else "",
-                thread=self.thread,
-            )
-        try:
-            self._run = _Progress(verb, time.monotonic())
-            self._tell(Notice("began", verb, self._run.words()))
-            yield
-        finally:
-            self._run = None
-            self._lock.release()
-            self._tell(Notice("moved", verb, ""))
-
     def _drive(self, input: Any, checkpoint_id: str | None, *, ready: bool, **breakpoints: Any) -> Any:
         """One run, told to the listeners as it goes. `ready` says that there is something to run by what was given."""
-        run = self._run
-        assert run is not None, "only a verb that holds the lock drives"
+        run = self._turns.run
+        assert run is not None, "only a verb that has taken its turn drives"
         if not ready:
             self._check_next(checkpoint_id, run.verb)
         given = {**breakpoints, "context": self._context} if self._context is not None else breakpoints
@@ -374,7 +306,7 @@ class Session:
         finally:
             self._at = None
 
-    def _stream(self, run: _Progress, input: Any, place: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    def _stream(self, run: Progress, input: Any, place: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
         output: Any = None
         try:
             for mode, chunk in self.graph.stream(
@@ -389,7 +321,7 @@ class Session:
                     output = chunk
                 else:
                     run.take(chunk)
-                    self._tell(Notice("progress", run.verb, run.words()))
+                    self._turns.tell(Notice("progress", run.verb, run.words))
         except Exception as error:
             if type(error).__name__ != "GraphDrained":  # a stop that was asked for is no failure
                 raise
@@ -452,15 +384,6 @@ class Session:
         except WrongAnswer as error:
             error.thread = self.thread
             raise
-
-    def _tell(self, notice: Notice) -> None:
-        for listener in tuple(self._listeners):
-            try:
-                listener(notice)
-            except Exception:
-                logger.exception("A listener of %r raised and is no longer called.", self.thread)
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
 
 
 def _check(graph: Any) -> None:

@@ -68,7 +68,7 @@ def test_a_question_with_options_offers_them() -> None:
 @pytest.mark.parametrize("value", [{"a": 1}, [1, 2], None, 3, object()])
 def test_anything_else_is_shown_and_answered_as_json(value: Any) -> None:
     one = ask(value)
-    assert (one.title, one.first) == ("An answer is needed", "json")
+    assert (one.title, one.first) == ("review asks", "json")
     assert one.shown == value
 
 

@@ -178,8 +178,10 @@ def test_channels_kept_as_differences_are_copied_with_their_forebears(engine: An
     graph.add_edge("b", "c")
     session = Session(graph.compile(checkpointer=engine.InMemorySaver()), "t")
     session.run({"log": ["in"]})
-    edit = session.fork(2, {"log": ["new"]}, dry_run=True)
-    assert [one.after for one in edit.changes] == ["new"]
+    before = session.checkpoint(2)
+    dry = session.fork(before, {"log": ["new"]}, dry_run=True)
+    made = session.fork(before, {"log": ["new"]}).checkpoint
+    assert [one.after for one in dry.changes] == made.values["log"][len(before.values["log"]) :]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from typing import Any
 
@@ -453,14 +452,33 @@ def test_listeners_hear_of_each_verb_and_a_broken_one_harms_nothing(steps: Any) 
     assert len(heard) == 4
 
 
-def test_one_thread_of_one_graph_has_one_session(steps: Any) -> None:
-    session = Session.of(steps, "t")
-    assert Session.of(steps, "t") is session
+def test_sessions_on_one_thread_hear_of_each_other_and_take_turns(steps: Any) -> None:
+    one, other = Session(steps, "t"), Session(steps.builder.compile(checkpointer=steps.checkpointer), "t")
+    heard: list[Any] = []
+    refused: list[Any] = []
+
+    def while_it_runs(notice: Any) -> None:
+        heard.append(notice.kind)
+        if notice.kind == "progress" and not refused:
+            with pytest.raises(Busy) as caught:
+                other.run({"total": 1})
+            refused.append(caught.value.verb)
+
+    other.observe(while_it_runs)
+    Session(steps, "u").run({"total": 1})
+    assert heard == []
+    one.run({"total": 1})
+    assert (heard[0], heard[-1], refused) == ("began", "moved", ["run"])
+
+
+def test_a_session_needs_the_name_of_a_thread(steps: Any) -> None:
+    session = Session(steps, "t")
     assert Session.of(session) is session
-    assert Session.of(steps, "u") is not session
-    del session
-    gc.collect()
-    assert Session.of(steps, "t").thread == "t"
+    with pytest.raises(SessionError, match="Say which thread: give a Session, or the graph and a thread"):
+        Session.of(steps)
+    session.run({"total": 1})
+    with pytest.raises(SessionError, match="or the graph and one of 't'"):
+        Session.of(steps)
 
 
 def test_a_state_that_is_no_mapping_can_be_forked(engine: Any) -> None:
