@@ -211,7 +211,7 @@ class ForkView:
                 value=self.view.raw.get(name),
                 wrong=bool(wrong),
                 rev=self._rev(form),
-                label=f"{form.label(one)}, {form.lead or one.words}",
+                label=f"{form.label(one)}, {form.lead or one.words}" if alone else "",
             )
             label = form.lead if alone else f"{'.'.join(one.path)} ({one.words})"
             note = self._note(form, one)
@@ -312,7 +312,7 @@ class ForkView:
             id="as-node",
             data_wb_key="as-node",
             data_wb_rev=f"{view.rev}",
-            aria_label="Write as node",
+            aria_label=f"Write as node, {lead}",
         )
         note = "The edges of this node decide what runs next."
         body = control(lead, chosen, note, id="as-node")
