@@ -6,6 +6,7 @@ also travels in the task's config under one private key, so that a config handed
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -40,8 +41,8 @@ class TaskContext:
     """
 
     __slots__ = (
-        "asked", "attempt", "called", "config", "first_attempt_at", "nested", "resumes", "resuming", "run", "state",
-        "step", "stop", "task",
+        "asked", "attempt", "called", "caller", "closed", "config", "first_attempt_at", "last_sign", "manager",
+        "nested", "resumes", "resuming", "run", "state", "step", "stop", "task", "watched_signs",
     )  # fmt: skip
 
     def __init__(self, run: Any, task: Task, state: State, step: int, stop: int, resumes: list[Any]) -> None:
@@ -58,6 +59,15 @@ class TaskContext:
         self.asked = 0
         self.nested = 0
         self.called = 0
+        self.caller: TaskContext | None = None
+        self.manager: Any = None
+        self.closed = False
+        self.last_sign = 0.0
+        self.watched_signs = True
+
+    def beat(self) -> None:
+        """The task is alive: its idle timeout starts anew."""
+        self.last_sign = time.monotonic()
 
     @property
     def ns(self) -> str:
@@ -70,7 +80,15 @@ class TaskContext:
 
     def send(self, writes: Sequence[tuple[str, Any]]) -> None:
         """Add writes to the task, before those that its answer makes."""
+        if self.closed:
+            return  # the attempt was stopped; what it still does no longer counts
         self.task.sent.extend(writes)
+        self.sign()
+
+    def sign(self) -> None:
+        """Something was written, streamed or called: progress, where the idle timeout counts that."""
+        if self.watched_signs:
+            self.last_sign = time.monotonic()
 
     def begin(self) -> None:
         """A new attempt starts: questions and nested graphs are counted from the first again."""

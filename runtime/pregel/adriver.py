@@ -10,16 +10,19 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import Future
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
-from runtime.pregel.driver import Abandoned, writes_call
+from runtime.pregel.called import result_of
+from runtime.pregel.driver import Abandoned, call_cache_key, writes_call
 from runtime.pregel.enter import call_async, closing, enter, task_started_args
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
+from runtime.pregel.timed import call_timed
 
 if TYPE_CHECKING:
     from runtime.cache.base import BaseCache
@@ -59,6 +62,7 @@ class AsyncDriver:
         width = run.config.get("max_concurrency")
         self.width = asyncio.Semaphore(width) if width else None
         self.writer = AsyncWriter() if run.durability == "async" and run.saver is not None else None
+        run.caller = self.call
         self.answers: AsyncAnswers = {
             fx.Start: self._start,
             fx.Cancel: self._cancel,
@@ -81,6 +85,47 @@ class AsyncDriver:
         job = self.loop.create_task(self._work(task), context=copy_context())
         self.running[job] = task
         job.add_done_callback(self._done)
+
+    def call(self, task: Task) -> Any:
+        """Start a task that a running one calls: an asyncio future on the loop, a concurrent one in a worker thread."""
+        if _running_loop() is self.loop:
+            self.post(fx.Spawned(task))
+            return self.loop.create_task(self._called(task), context=copy_context())
+        context = copy_context()
+        done: Future[Any] = Future()
+
+        def start() -> None:
+            self.post(fx.Spawned(task))
+            job = self.loop.create_task(self._called(task), context=context)
+            job.add_done_callback(lambda job: _hand_over(job, done))
+
+        self.loop.call_soon_threadsafe(start)
+        return done
+
+    async def _called(self, task: Task) -> Any:
+        try:
+            if not task.finished:
+                await self._run_called(task)
+        except asyncio.CancelledError:
+            task.finished, task.writes, task.error = False, [], asyncio.CancelledError()
+            raise
+        finally:
+            self.post(fx.Finished(task))
+        return result_of(task)
+
+    async def _run_called(self, task: Task) -> None:
+        run = self.run
+        key = call_cache_key(run, task)
+        if key is not None and run.cache is not None:
+            hit = await run.cache.aget([(key.ns, key.key)])
+            if hit:
+                task.writes, task.finished, task.cached = list(next(iter(hit.values()))), True, True
+                return
+        if self.width is None:
+            await arun_attempt(run, task)
+        else:
+            async with self.width:
+                await arun_attempt(run, task)
 
     async def _work(self, task: Task) -> None:
         if self.width is None:
@@ -214,6 +259,15 @@ class AsyncDriver:
             return
 
 
+def _hand_over(job: asyncio.Task[Any], done: Future[Any]) -> None:
+    if job.cancelled():
+        done.cancel()
+    elif (error := job.exception()) is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(job.result())
+
+
 def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
@@ -231,7 +285,7 @@ async def arun_attempt(run: Run, task: Task) -> None:
                 reply: Any = None
                 if type(step) is fx.Invoke:
                     enter(task, step)
-                    reply = await call_async(step)
+                    reply = await (call_timed(task, step) if step.timed is not None else call_async(step))
                 elif type(step) is fx.Sleep:
                     await asyncio.sleep(step.seconds)
                 elif type(step) is fx.Open:

@@ -66,11 +66,13 @@ def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
     config = context.config = run.task_config(task)
     manager = None
     if run.manager is not None:
-        manager = yield Open(task)
+        manager = context.manager = yield Open(task)
         config = context.config = below(config, manager, 1)
     try:
         try:
-            output = yield Invoke(node.bound, task.input, config, task.timeout or node.timeout)
+            limits = task.timeout or node.timeout
+            context.watched_signs = limits is None or limits.refresh_on == "auto"
+            output = yield Invoke(node.bound, task.input, config, limits)
         except ParentCommand as up:
             # It comes from a graph that this node runs, and so it is meant for this graph.
             output = replace(up.args[0], graph=None)

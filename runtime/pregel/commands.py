@@ -65,14 +65,15 @@ def command_writes(
 
 def open_interrupts(pending: Mapping[str, Sequence[tuple[str, Any]]]) -> list[Interrupt]:
     """The questions that still wait, in stored writes by task."""
-    return [
+    found = (
         item
         for writes in pending.values()
         if not is_outcome(writes)
         for channel, value in writes
         if channel == INTERRUPT
         for item in value
-    ]
+    )
+    return list({item.id: item for item in found}.values())  # a called task's question is its caller's too
 
 
 def _answers(run: Run, resume: Any, waiting: Sequence[Interrupt]) -> list[tuple[str, Any]]:

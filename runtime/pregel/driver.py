@@ -2,8 +2,8 @@
 
 A superstep of one task runs it in the caller's own thread. Of several, the caller works off the queue itself, and
 each worker that is woken wakes one more while work is left; so short tasks never wait for a thread, and blocking ones
-overlap. Only where somebody reads a stream are several tasks, or all tasks of a live one, moved to workers altogether,
-since the reader must be free to read.
+overlap. Only where somebody reads or watches are several tasks, or all tasks of a live stream, moved to workers
+altogether, so that each end is told when it happens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
+from runtime.pregel.called import result_of
 from runtime.pregel.enter import call_sync, closing, enter, task_started_args
+from runtime.pregel.policy import cache_key, task_namespace
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from runtime.checkpoint.base import BaseCheckpointSaver
     from runtime.pregel.run import Run
     from runtime.pregel.task import Task
+    from runtime.types import CacheKey
 
 T = TypeVar("T")
 Answers = dict[type[Any], Callable[[Any], Any]]
@@ -66,11 +69,12 @@ class SyncDriver:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.waiting: deque[tuple[Task, Context]] = deque()
         self.live = live or run.graph.step_timeout is not None
-        self.read = bool(run.outlets)
+        self.read = run.watched
         self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
         self.busy = 0
         self.writer = Writer() if run.durability == "async" and run.saver is not None else None
+        run.caller = self.call
         self.answers: Answers = {
             fx.Start: self._start,
             fx.Cancel: self._cancel,
@@ -94,6 +98,18 @@ class SyncDriver:
         elif len(effect.tasks) > 1 and self.width != 1:
             self.busy = 1
             _pool.submit(self._work, True)
+
+    def call(self, task: Task) -> Future[Any]:
+        """Start a task that a running one calls; whoever asks for its result first runs it, if no worker has."""
+        self.inbox.put(fx.Spawned(task))
+        if task.finished:
+            self.inbox.put(fx.Finished(task))
+            done: Future[Any] = Future()
+            done.set_result(result_of(task))
+            return done
+        future = CalledFuture(self, task)
+        _pool.submit(future.run)
+        return future
 
     def _cancel(self, effect: fx.Cancel) -> None:
         while self.waiting:
@@ -214,6 +230,62 @@ class SyncDriver:
                     step = routine.send(reply)
         except (StopIteration, Abandoned):
             return
+
+
+class CalledFuture(Future[Any]):
+    """The result of a called task. Asking for it runs the task, when no worker has begun with it."""
+
+    def __init__(self, driver: SyncDriver, task: Task) -> None:
+        super().__init__()
+        self._driver = driver
+        self._task = task
+        self._context = copy_context()
+        self._turn = [True]
+
+    def run(self) -> None:
+        """Run the task, unless that has been begun."""
+        try:
+            self._turn.pop()
+        except IndexError:
+            return
+        if not self.set_running_or_notify_cancel():
+            self._task.error = asyncio.CancelledError()
+            self._driver.inbox.put(fx.Finished(self._task))
+            return
+        run, task = self._driver.run, self._task
+        self._context.run(run_called, run, task)
+        self._driver.inbox.put(fx.Finished(task))
+        if task.error is not None:
+            self.set_exception(task.error)
+        else:
+            self.set_result(result_of(task))
+
+    def result(self, timeout: float | None = None) -> Any:
+        """What the task returned; raises what it raised."""
+        if timeout is None:
+            self.run()
+        return super().result(timeout)
+
+
+def run_called(run: Run, task: Task) -> None:
+    """Run a called task, or take its result from the cache."""
+    key = call_cache_key(run, task)
+    if key is not None and run.cache is not None:
+        hit = run.cache.get([(key.ns, key.key)])
+        if hit:
+            task.writes, task.finished, task.cached = list(next(iter(hit.values()))), True, True
+            return
+    run_attempt(run, task)
+
+
+def call_cache_key(run: Run, task: Task) -> CacheKey | None:
+    """Where the result of a called task is cached, if anywhere."""
+    policy = task.proc.cache_policy
+    if policy is None or run.cache is None:
+        return None
+    args, kwargs = task.input
+    key = task.cache_key = cache_key(policy, task_namespace(task.proc), *args, **kwargs)
+    return key
 
 
 def _drain(chunks: deque[Chunk]) -> Iterator[Chunk]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from runtime._context import current
 from runtime._words import CONF, CONFIG_KEY_RUNTIME
 from runtime.pregel.call import RunnableCallable
 from runtime.pregel.effects import Invoke
+from runtime.pregel.policy import code_of
 from runtime.runtime import DEFAULT_RUNTIME
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ def enter(task: Task, effect: Invoke) -> None:
 def call_sync(effect: Invoke) -> Any:
     """The answer of the user's code in the sync colour."""
     bound = effect.bound
-    if type(bound) is RunnableCallable:
+    if effect.timed is not None:
+        raise ValueError(f"'{bound.get_name()}' has a timeout, and a sync run cannot stop it. Use ainvoke or astream.")
+    if isinstance(bound, RunnableCallable):
         return bound.call(effect.input, effect.config, effect.config[CONF].get(CONFIG_KEY_RUNTIME, DEFAULT_RUNTIME))
     return bound.invoke(effect.input, effect.config)
 
@@ -35,7 +39,7 @@ def call_sync(effect: Invoke) -> Any:
 async def call_async(effect: Invoke) -> Any:
     """The answer of the user's code in the async colour."""
     bound = effect.bound
-    if type(bound) is RunnableCallable:
+    if isinstance(bound, RunnableCallable):
         runtime = effect.config[CONF].get(CONFIG_KEY_RUNTIME, DEFAULT_RUNTIME)
         return await bound.acall(effect.input, effect.config, runtime)
     return await bound.ainvoke(effect.input, effect.config)
@@ -47,12 +51,27 @@ def task_started_args(run: Run, task: Task) -> tuple[Any, dict[str, Any]]:
     assert context is not None
     assert context.config is not None
     config = context.config
-    manager = run.manager.get_child(f"graph:step:{context.step}")
+    above = context.caller.manager if context.caller is not None else None
+    manager = (
+        above.get_child("seq:step:1") if above is not None else run.manager.get_child(f"graph:step:{context.step}")
+    )
     tags = task.proc.tags
     if tags:
         manager.add_tags(list(tags))
     manager.add_metadata({"ls_integration": "langgraph", **config.get("metadata", {})}, inherit=True)
-    return manager, {"serialized": None, "inputs": task.input, "name": task.node}
+    inputs = task.input
+    if task.called:
+        args, kwargs = inputs
+        inputs = {**dict(zip(_parameters(task), args, strict=False)), **kwargs}
+    return manager, {"serialized": None, "inputs": inputs, "name": task.node}
+
+
+def _parameters(task: Task) -> list[str]:
+    """The names of the parameters of a called function."""
+    try:
+        return list(inspect.signature(code_of(task.proc)).parameters)
+    except (TypeError, ValueError):
+        return [f"arg{index}" for index in range(len(task.input[0]))]
 
 
 def closing(manager: Any, output: Any, error: BaseException | None) -> Callable[[], Any]:

@@ -18,19 +18,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from runtime._words import (
-    CACHE_NS_WRITES,
     CHECKPOINT_ID,
     CONF,
     ERROR,
+    ERROR_SOURCE_NODE,
     INPUT,
     INTERRUPT,
     MISSING,
     NO_WRITES,
     NULL_TASK_ID,
+    PREVIOUS,
     RESUME,
     TASKS,
 )
@@ -77,7 +78,7 @@ from runtime.pregel.effects import (
 )
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner, versions_of
-from runtime.pregel.policy import cache_key, identity_of
+from runtime.pregel.policy import cache_key, node_namespace
 from runtime.pregel.program import as_names
 from runtime.pregel.snapshot import snapshot_of
 from runtime.pregel.state import State, Step
@@ -108,8 +109,8 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
 
     __slots__ = (
-        "changed", "last_output", "metadata", "parent_id", "pending", "replayed", "saved_id", "shown", "source",
-        "state", "step", "stop", "tasks", "unsaved",
+        "changed", "last_output", "metadata", "parent_id", "paths", "pending", "replayed", "saved_id", "shown",
+        "source", "state", "step", "stop", "tasks", "unsaved",
     )  # fmt: skip
 
     def __init__(self, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -119,6 +120,7 @@ class Progress:
         self.saved_id = saved_id
         self.parent_id: str | None = None
         self.pending = pending
+        self.paths: dict[str, Any] = {}
         self.metadata: Mapping[str, Any] = {}
         self.changed: dict[str, Any] = {}
         self.tasks: list[Task] = []
@@ -193,6 +195,8 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
         found, stale = yield from _find(run, input)
         progress = _from_nothing(run) if found is None else _from_checkpoint(run, found, stale)
         progress.replayed = stale and run.replay is not None and run.asked_id is not None
+    run.stored = progress.pending
+    run.previous = progress.state.values.get(PREVIOUS)
     if run.watched:
         yield _started(run, progress, input)
     return progress
@@ -364,7 +368,8 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
     before = dict(state.versions) if run.watched else {}
     step = update(state, [*dropped, given], _next_version(run), progress.step)
     _advance(progress, step)
-    progress.pending = {}
+    progress.pending.clear()
+    progress.paths.clear()
     if run.watched:
         yield _updated(run, progress, step, "input", before)
     yield from persist(run, progress, "input")
@@ -405,7 +410,7 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
         )
     if not tasks:
         return []
-    _reattach(progress, tasks)
+    _reattach(run, progress, tasks)
     if run.breaks_before and (nodes := _breaks(state, run.breaks_before, tasks)):
         raise _Breakpoint("before", nodes)
     if run.control.drain_requested:
@@ -415,13 +420,26 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
     return tasks
 
 
-def _reattach(progress: Progress, tasks: Iterable[Task]) -> None:
-    """Give tasks that had finished before the writes which were stored for them."""
-    for task in tasks:
+def _reattach(run: Run, progress: Progress, tasks: list[Task]) -> None:
+    """Give tasks that had finished before the writes which were stored for them.
+
+    Where a task had failed and its handler had taken over, the handler goes on, and the task is not tried again.
+    """
+    for task in list(tasks):
         stored = progress.pending.get(task.id)
-        if stored and is_outcome(stored):
+        if not stored:
+            continue
+        if is_outcome(stored):
             task.writes = [(channel, value) for channel, value in stored if channel not in UNFINISHED]
             task.finished = task.cached = True
+        elif any(channel == ERROR_SOURCE_NODE for channel, _ in stored):
+            error = next((value for channel, value in stored if channel == ERROR), None)
+            known = error if isinstance(error, BaseException) else Exception(error)
+            handler = Planner(run, progress.state, progress.step, progress.stop, {}).handler(task, known)
+            if handler is not None:
+                task.handled = True
+                tasks.append(handler)
+                _reattach(run, progress, [handler])
 
 
 def _breaks(state: State, nodes: Any, tasks: Sequence[Task]) -> tuple[str, ...]:
@@ -457,7 +475,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
         for task in tasks:
             if task.finished:
                 yield _finished(run, progress, task)
-    todo = [task for task in tasks if not task.finished]
+    todo = [task for task in tasks if not task.finished and not task.handled]
     if todo:
         if run.watched:
             for task in todo:
@@ -467,24 +485,24 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
 
 
 def _collect(run: Run, progress: Progress, running: list[Task]) -> Routine[None]:
+    """Take in what the running tasks send, until none runs any more."""
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
-    failure: BaseException | None = None
-    softly: BaseException | None = None
-    asked: list[Interrupt] = []
-    stopped = False
+    ends = _Ends()
     bare = run.saver is None and run.cache is None and run.tell_finished is None and not run.watched
     while left:
         try:
             message = yield Receive(deadline)
         except TimeoutError as error:
-            failure, deadline = failure or error, None
+            ends.failure, deadline = ends.failure or error, None
             yield Cancel(running)
             continue
         if isinstance(message, Spawned):
             left += 1
             running.append(message.task)
+            if run.watched:
+                yield from _told_of_call(run, progress, message.task)
             continue
         if not isinstance(message, Finished):
             continue
@@ -493,27 +511,75 @@ def _collect(run: Run, progress: Progress, running: list[Task]) -> Routine[None]
         if bare and task.finished:
             task.writes = task.writes or [(NO_WRITES, None)]
             continue
+        handler = _handler_of(run, progress, task)
         yield from commit(run, progress, task)
-        if isinstance(task.error, GraphInterrupt):
-            stopped = True
-            asked.extend(task.interrupts)
-        elif task.error is not None:
-            if isinstance(task.error, GraphDrained) or is_invalid_resume(task.error):
-                softly = softly or task.error
-            elif failure is None and not isinstance(task.error, asyncio.CancelledError):
-                failure = task.error
-                if left:
-                    yield Cancel(running)
-            elif failure is None:
-                softly = softly or task.error
-    if failure is not None or softly is not None:
-        raise failure or softly  # type: ignore[misc]  # one of them is an exception
-    if stopped:
-        raise GraphInterrupt(tuple(asked))
+        if handler is not None:
+            left += 1
+            running.append(handler)
+            progress.tasks.append(handler)
+            yield Start([handler])
+        elif task.error is not None and not task.called and ends.take(task) and left:
+            yield Cancel(running)
+    ends.raise_first()
+
+
+class _Ends:
+    """How the tasks of a superstep ended that did not succeed. Only a failure stops the siblings."""
+
+    __slots__ = ("asked", "failure", "softly", "stopped")
+
+    def __init__(self) -> None:
+        self.failure: BaseException | None = None
+        self.softly: BaseException | None = None
+        self.asked: list[Interrupt] = []
+        self.stopped = False
+
+    def take(self, task: Task) -> bool:
+        """Take an end in; True for the first failure."""
+        error = task.error
+        if isinstance(error, GraphInterrupt):
+            self.stopped = True
+            self.asked.extend(task.interrupts)
+        elif error is None or self.failure is not None:
+            return False
+        elif isinstance(error, (GraphDrained, asyncio.CancelledError)) or is_invalid_resume(error):
+            self.softly = self.softly or error
+        else:
+            self.failure = error
+            return True
+        return False
+
+    def raise_first(self) -> None:
+        """Raise the failure, or all questions together."""
+        error = self.failure or self.softly
+        if error is not None:
+            raise error
+        if self.stopped:
+            raise GraphInterrupt(tuple(self.asked))
+
+
+def _handler_of(run: Run, progress: Progress, task: Task) -> Task | None:
+    """The handler that takes over from a task whose tries are used up."""
+    error = task.error
+    if error is None or isinstance(error, (GraphBubbleUp, asyncio.CancelledError)) or is_invalid_resume(error):
+        return None
+    handler = Planner(run, progress.state, progress.step, progress.stop, {}).handler(task, error)
+    task.handled = handler is not None
+    return handler
+
+
+def _told_of_call(run: Run, progress: Progress, task: Task) -> Routine[None]:
+    if task.cached:
+        return
+    at = run.clock()
+    yield SuperstepPlanned(run.id, run.ns, progress.step, at, (_planned(run, task),))
+    yield TaskStarted(run.id, run.ns, progress.step, at, task.id, task.node, 1)
 
 
 def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
     """Store what a task's end leaves behind, then tell that it has finished."""
+    if task.called and task.cached and task.cache_key is None:
+        return  # its result was stored by an earlier run, and told then
     writes = _to_store(run, progress, task)
     if writes:
         yield from _store(run, progress, task.id, writes, task.path)
@@ -538,7 +604,8 @@ def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]
     if task.error is None or isinstance(task.error, _CONTROL) or is_invalid_resume(task.error):
         return []
     asked_before = any(channel == INTERRUPT for channel, _ in progress.pending.get(task.id, ()))
-    return [(ERROR, task.error), *answers, *([(INTERRUPT, ())] if asked_before else [])]
+    source = [(ERROR_SOURCE_NODE, task.node)] if task.handled else []
+    return [(ERROR, task.error), *source, *answers, *([(INTERRUPT, ())] if asked_before else [])]
 
 
 def _tracked(run: Run, writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -557,7 +624,7 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
     for task in tasks:
         policy = task.proc.cache_policy or run.graph.cache_policy
         if policy is not None and not task.finished:
-            task.cache_key = cache_key(policy, cache_namespace(task.node, task.proc), task.input)
+            task.cache_key = cache_key(policy, node_namespace(task.node, task.proc), task.input)
     wanted = {(t.cache_key.ns, t.cache_key.key): t for t in tasks if t.cache_key is not None}
     if not wanted:
         return
@@ -566,16 +633,6 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
         task = wanted[key]
         task.writes = [(channel, value) for channel, value in writes]
         task.finished = task.cached = True
-
-
-def cache_namespace(name: str, node: PregelNode) -> tuple[str, ...]:
-    """Where the writes of a node are cached."""
-    return (CACHE_NS_WRITES, identity_of(_code_of(node)), name)
-
-
-def _code_of(node: PregelNode) -> Any:
-    bound: Any = node.bound
-    return getattr(bound, "func", None) or getattr(bound, "afunc", None) or bound
 
 
 # -- update -----------------------------------------------------------------------------------------------------------
@@ -590,7 +647,8 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     _advance(progress, step)
     if not step.updated.isdisjoint(as_names(run.output_keys)):
         progress.shown, progress.last_output = True, MISSING
-    progress.pending = {}
+    progress.pending.clear()
+    progress.paths.clear()
     run.resuming = None
     if run.watched:
         yield _updated(run, progress, step, "loop", before)
@@ -633,6 +691,7 @@ def _save(run: Run, progress: Progress) -> Routine[None]:
 
 def _store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: Any) -> Routine[None]:
     progress.pending[task_id] = list(writes)
+    progress.paths[task_id] = path
     if run.saver is not None and run.durability != "exit":
         yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, task_path_str(path))
 
@@ -688,12 +747,9 @@ def _settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
     if run.durability == "exit" and (unfinished or not run.nested or run.graph.checkpointer is True):
         if progress.unsaved or (progress.changed and progress.saved_id is None):
             yield from _save(run, progress)
-        for task in [None, *progress.tasks]:
-            id = NULL_TASK_ID if task is None else task.id
-            writes = progress.pending.get(id)
-            if writes:
-                path = "" if task is None else task_path_str(task.path)
-                yield SaveWrites(run.put_config(progress.saved_id), writes, id, path)
+        for id, writes in progress.pending.items():
+            if id in progress.paths:
+                yield SaveWrites(run.put_config(progress.saved_id), writes, id, task_path_str(progress.paths[id]))
     yield Flush()
 
 
@@ -723,8 +779,9 @@ def _finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
             status = "cancelled"
     context = task.context
     answers = tuple(context.resumes[: context.asked]) if context is not None else ()
+    at = task.started_at + task.duration if task.duration else run.clock()
     return TaskFinished(
-        run.id, run.ns, progress.step, run.clock(), task.id, task.node, status, task.attempts, task.duration,
+        run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempts, task.duration,
         tuple(w for w in task.writes if w[0] != NO_WRITES), task.error, task.interrupts, answers, task.path,
         task.hidden, progress.state.values,
     )  # fmt: skip

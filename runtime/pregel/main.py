@@ -23,11 +23,12 @@ from runtime.pregel.call import is_async_callable
 from runtime.pregel.driver import SyncDriver, drive, saver_answers
 from runtime.pregel.effects import Invoke
 from runtime.pregel.enter import call_async, call_sync
-from runtime.pregel.loop import Outcome, cache_namespace, supersteps
+from runtime.pregel.loop import Outcome, supersteps
 from runtime.pregel.migrate import migrate
 from runtime.pregel.nested import subgraphs_of
 from runtime.pregel.node import NodeBuilder, PregelNode, as_policies
 from runtime.pregel.output import invoked, printed, shaped, shaped_v2
+from runtime.pregel.policy import node_namespace
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.protocol import PregelProtocol
 from runtime.pregel.run import LIVE_MODES, Chunk, Outlet, Run, nudging, traced, whole_config
@@ -581,7 +582,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         return self.cache
 
     def _cache_namespaces(self, nodes: Sequence[str] | None) -> list[tuple[str, ...]]:
-        return [cache_namespace(name, self.nodes[name]) for name in (nodes or self.nodes)]
+        return [node_namespace(name, self.nodes[name]) for name in (nodes or self.nodes)]
 
 
 class _Told:

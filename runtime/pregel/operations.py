@@ -254,9 +254,10 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
     if live and found is not None:
         thread.apply_null()
         thread.apply_finished(tasks)
-    made = []
+    made: list[Task] = []
     for index, item in enumerate(updates):
-        made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index)))
+        taken = {task.id for task in made}
+        made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index, taken)))
     if found is not None:
         for task in made:
             yield SaveWrites(_put_config(site, found.checkpoint["id"]), task.writes, task.id, task_path_str(task.path))
@@ -276,7 +277,14 @@ def _settle(thread: _Thread, tasks: Sequence[Task]) -> None:
 
 
 def _as_node(
-    site: Site, thread: _Thread, item: StateUpdate, tasks: Sequence[Task], fresh: bool, count: int, index: int
+    site: Site,
+    thread: _Thread,
+    item: StateUpdate,
+    tasks: Sequence[Task],
+    fresh: bool,
+    count: int,
+    index: int,
+    taken: set[str],
 ) -> Routine[Task]:
     nodes = site.graph.nodes
     name = item.as_node
@@ -289,7 +297,7 @@ def _as_node(
     node = nodes[name]
     if not node.writers and not node.branches:
         raise InvalidUpdateError(f"Node {name!r} writes nothing, so no update can be made in its name.")
-    waits = next((other.id for other in tasks if other.node == name), None)
+    waits = next((other.id for other in tasks if other.node == name and other.id not in taken), None)
     id = item.task_id or waits or _update_id(thread.state.checkpoint_id, index)
     task = Task(id, name, (INTERRUPT, index), "", None, node, (INTERRUPT,))
     for writer in node.writers:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime._context import TaskContext
 from runtime._words import MISSING, PULL, PUSH, TASKS
+from runtime.errors import NodeError
 from runtime.events import Trigger
 from runtime.pregel.isolate import isolate
 from runtime.pregel.state import State
@@ -81,6 +82,20 @@ class Planner:
         ns = child_ns(self.run.ns, name)
         id = task_id(self.seed, ns, str(self.step), state.program.pull_suffix(name))
         return Task(id, name, (PULL, name), task_ns(ns, id), MISSING, node, node.all_triggers, fired)
+
+    def handler(self, failed: Task, error: BaseException) -> Task | None:
+        """The task of a failed task's error handler, or None where it has none; handlers have none themselves."""
+        name = failed.proc.handler
+        node = self.state.program.nodes.get(name) if name is not None else None
+        if name is None or node is None or failed.proc.handles_errors or failed.called:
+            return None
+        ns = child_ns(self.run.ns, name)
+        id = task_id(self.seed, ns, str(self.step), name, PUSH, "node_error_handler", failed.id)
+        path = (*failed.path[:3], "node_error_handler", False)
+        task = Task(id, name, path, task_ns(ns, id), failed.input, node, ())
+        task.node_error = NodeError(failed.node, error)
+        self._ready(task)
+        return task
 
     def _ready(self, task: Task) -> bool:
         answered = list(self.resumes.get(task.id, ()))

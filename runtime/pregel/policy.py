@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime._context import digest
+from runtime._words import CACHE_NS_WRITES
 from runtime.types import CacheKey, CachePolicy, RetryPolicy
 
 
@@ -40,6 +41,22 @@ def cache_key(policy: CachePolicy[Any], namespace: Sequence[str], *args: Any, **
     made = policy.key_func(*args, **kwargs)
     text = made if isinstance(made, str) else bytes(made).hex()
     return CacheKey(tuple(namespace), digest(text), policy.ttl)
+
+
+def task_namespace(node: Any) -> tuple[str, ...]:
+    """Where the results of a called function are cached."""
+    return (CACHE_NS_WRITES, identity_of(code_of(node)))
+
+
+def node_namespace(name: str, node: Any) -> tuple[str, ...]:
+    """Where the writes of a node are cached."""
+    return (*task_namespace(node), name)
+
+
+def code_of(node: Any) -> Any:
+    """The user's own function in a node."""
+    bound = node.bound
+    return getattr(bound, "source", None) or getattr(bound, "func", None) or getattr(bound, "afunc", None) or bound
 
 
 def identity_of(func: Callable[..., Any] | Any) -> str:

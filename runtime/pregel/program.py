@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime._words import MISSING, TASKS
+from runtime._words import MISSING, PREVIOUS, TASKS
 from runtime.channels.base import BaseChannel
 from runtime.channels.untracked_value import UntrackedValue
 from runtime.managed.base import ManagedValueSpec, is_managed_value
@@ -62,7 +62,7 @@ class Program:
         self.pulls: dict[str, str] = {}
 
     def _readable(self) -> set[str]:
-        found = {*self.output_names, *self.stream_names}
+        found = {*self.output_names, *self.stream_names, PREVIOUS}
         for node in self.nodes.values():
             found.update(as_names(node.channels))
             for branch in node.branches:

@@ -17,6 +17,7 @@ from runtime._words import (
     CHECKPOINT_NS,
     CONF,
     CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_NODE_ERROR,
     CONFIG_KEY_NODE_FINISHED,
     CONFIG_KEY_RUNTIME,
     CONFIG_KEY_SCRATCHPAD,
@@ -128,10 +129,10 @@ class Run:
     """
 
     __slots__ = (
-        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "checkpoint_map", "clock",
-        "config", "context", "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets",
+        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "caller", "checkpoint_map",
+        "clock", "config", "context", "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets",
         "output_keys", "parent", "previous", "program", "replay", "resuming", "run_id", "runtime", "saver",
-        "server_info", "store", "strict", "tell_finished", "template", "thread_id", "watches",
+        "server_info", "store", "stored", "strict", "tell_finished", "template", "thread_id", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -188,6 +189,8 @@ class Run:
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
         self.manager: Any = None
+        self.caller: Callable[[Task], Any] | None = None
+        self.stored: dict[str, list[tuple[str, Any]]] = {}
         self.run_id = config.get("run_id")
         self.template: dict[str, Any] = self._template()
 
@@ -325,6 +328,8 @@ class Run:
                 CHECKPOINT_NS: task.ns,
             },
         }
+        if task.node_error is not None:
+            config[CONF][CONFIG_KEY_NODE_ERROR] = task.node_error
         if node.tags:
             config["tags"] = [*template["tags"], *node.tags]
         if self.saver is not None:
@@ -348,6 +353,7 @@ class Run:
             ),
             server_info=self.server_info,
             control=self.control,
+            heartbeat=context.beat,
         )
 
     def _writer(self, task: Task) -> Callable[[Any], None]:
@@ -360,6 +366,10 @@ class Run:
         """Hand one live item to whoever reads or watches, from whatever thread the task runs in."""
         from runtime.pregel.projections import streamed  # noqa: PLC0415 - it projects runs
 
+        if task.context is not None:
+            if task.context.closed:
+                return
+            task.context.sign()
         streamed(self, task, mode, value)
 
     def set_replay(self, checkpoint_id: str) -> None:

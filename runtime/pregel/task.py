@@ -47,8 +47,8 @@ class Task:
     """One run of a node. `writes` is None until the task has finished; then they wait for the barrier."""
 
     __slots__ = (
-        "answers_before", "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fired",
-        "fresh", "id", "input", "interrupts", "kind", "node", "ns", "path", "proc", "sent", "started_at", "timeout",
+        "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fired", "fresh", "handled",
+        "id", "input", "interrupts", "node", "node_error", "ns", "path", "proc", "sent", "started_at", "timeout",
         "triggers", "writes",
     )  # fmt: skip
 
@@ -84,12 +84,19 @@ class Task:
         self.duration = 0.0
         self.context: TaskContext | None = None
         self.cache_key: Any = None
+        self.node_error: Any = None
+        self.handled = False
         self.fresh: Mapping[str, tuple[int, BaseChannel[Any, Any, Any]]] = {}
 
     @property
     def hidden(self) -> bool:
         """True for a task of the machine's own, such as START."""
         return self.proc.hidden
+
+    @property
+    def called(self) -> bool:
+        """True for a task that a function called, not a channel or a Send."""
+        return len(self.path) == 4 and self.path[3] is True
 
     def read_fresh(self, state: State, names: str | Sequence[str]) -> Any:
         """The state with this task's own writes on top, as its routers see it; siblings' writes are not in it.

@@ -2,6 +2,7 @@
 
 import dataclasses
 import operator
+import threading
 import time
 from typing import Annotated, TypedDict
 
@@ -10,10 +11,18 @@ import pytest
 
 from runtime.config import get_stream_writer
 from runtime.errors import GraphRecursionError, InvalidUpdateError
+from runtime.events import observe
 from runtime.graph import END, START, StateGraph
 from runtime.pregel.state import check
 from runtime.types import Command, Overwrite, RetryPolicy, Send
 from tests.runtime.scenarios.build import Log, builder, says, thread
+
+
+class Finished:
+    """Calls a function for each task that has finished."""
+
+    def __init__(self, task_finished):
+        self.task_finished = task_finished
 
 
 @pytest.mark.parametrize(("edges", "runs_of_c"), [([(["a", "b2"], "c")], 1), ([("a", "c"), ("b2", "c")], 2)])
@@ -173,14 +182,18 @@ def test_streams_have_the_shape_that_was_asked_for(colour):
     ]
 
 
-def test_updates_come_in_the_order_in_which_tasks_finish(colour):
+def test_a_task_is_told_finished_as_it_ends_and_its_writes_are_still_applied_by_path(colour):
+    told = threading.Event()
+
     def slow(state):
-        time.sleep(0.05)
+        assert told.wait(10)
         return {"log": ["slow"]}
 
     app = builder({"a": slow, "b": says("quick")}, [(START, "a"), (START, "b")]).compile()
-    assert [list(chunk) for chunk in colour.stream(app, {"log": []})] == [["b"], ["a"]]
-    assert colour.invoke(app, {"log": []})["log"] == ["slow", "quick"]
+    order = []
+    with observe(Finished(lambda event: (order.append(event.node), told.set() if event.node == "b" else None))):
+        assert colour.invoke(app, {"log": []})["log"] == ["slow", "quick"]
+    assert order == ["__start__", "b", "a"]
 
 
 def test_custom_items_reach_the_reader_while_the_node_still_runs():
