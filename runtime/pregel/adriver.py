@@ -350,6 +350,11 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
         found = saver.alist(e.config, filter=e.filter, before=e.before, limit=e.limit)
         return [item async for item in found]
 
+    async def deltas(e: fx.LoadDeltas) -> Any:
+        if behind is not None:
+            await behind.flush()
+        return await saver.aget_delta_channel_history(config=e.config, channels=e.channels)
+
     async def put(e: fx.SaveCheckpoint) -> None:
         await submit(saver.aput, e.config, e.checkpoint, e.metadata, dict(e.new_versions))
 
@@ -363,6 +368,7 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
     return {
         fx.Load: get,
         fx.ListCheckpoints: list_all,
+        fx.LoadDeltas: deltas,
         fx.SaveCheckpoint: put,
         fx.SaveWrites: put_writes,
         fx.Flush: flush,

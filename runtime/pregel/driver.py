@@ -373,6 +373,7 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
         fx.ListCheckpoints: lambda e: read(
             lambda: list(saver.list(e.config, filter=e.filter, before=e.before, limit=e.limit))
         ),
+        fx.LoadDeltas: lambda e: read(lambda: saver.get_delta_channel_history(config=e.config, channels=e.channels)),
         fx.SaveCheckpoint: put,
         fx.SaveWrites: put_writes,
         fx.Flush: lambda _: behind.flush() if behind is not None else None,

@@ -56,6 +56,13 @@ class ListCheckpoints(NamedTuple):
     limit: int | None = None
 
 
+class LoadDeltas(NamedTuple):
+    """What makes the values of delta channels at a checkpoint: seeds and writes, by channel."""
+
+    config: RunnableConfig
+    channels: Sequence[str]
+
+
 class SaveCheckpoint(NamedTuple):
     """Store a checkpoint under the config of its parent."""
 
@@ -123,13 +130,23 @@ class Invoke(NamedTuple):
 
 
 LoopEffect = (
-    Start | Cancel | Receive | Load | ListCheckpoints | SaveCheckpoint | SaveWrites | Flush | CacheGet | CachePut
+    Start
+    | Cancel
+    | Receive
+    | Load
+    | ListCheckpoints
+    | LoadDeltas
+    | SaveCheckpoint
+    | SaveWrites
+    | Flush
+    | CacheGet
+    | CachePut
 )
 AttemptEffect = Sleep | Open | Close | Invoke
 Effect = LoopEffect | AttemptEffect
 
 LOOP_EFFECTS: tuple[type[Any], ...] = (
-    Start, Cancel, Receive, Load, ListCheckpoints, SaveCheckpoint, SaveWrites, Flush, CacheGet, CachePut,
+    Start, Cancel, Receive, Load, ListCheckpoints, LoadDeltas, SaveCheckpoint, SaveWrites, Flush, CacheGet, CachePut,
 )  # fmt: skip
 ATTEMPT_EFFECTS: tuple[type[Any], ...] = (Sleep, Open, Close, Invoke)
 
@@ -177,6 +194,12 @@ def list_checkpoints(
 ) -> Routine[list[CheckpointTuple]]:
     """Checkpoints, newest first."""
     found: list[CheckpointTuple] = yield ListCheckpoints(config, filter, before, limit)
+    return found
+
+
+def load_deltas(config: RunnableConfig, channels: Sequence[str]) -> Routine[Mapping[str, Any]]:
+    """Seeds and writes of delta channels at the checkpoint that the config names."""
+    found: Mapping[str, Any] = yield LoadDeltas(config, channels)
     return found
 
 

@@ -61,6 +61,7 @@ from runtime.events import (
     Write,
 )
 from runtime.pregel.commands import command_writes, input_writes
+from runtime.pregel.deltas import COUNTERS, counted, overwrites, rebuild, unread, with_ids
 from runtime.pregel.effects import (
     CachePut,
     Cancel,
@@ -75,6 +76,7 @@ from runtime.pregel.effects import (
     cache_get,
     list_checkpoints,
     load,
+    load_deltas,
 )
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner, versions_of
@@ -109,8 +111,8 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
 
     __slots__ = (
-        "changed", "last_output", "metadata", "parent_id", "paths", "pending", "replayed", "saved_id", "shown",
-        "source", "state", "step", "stop", "tasks", "unsaved",
+        "beside", "changed", "last_output", "metadata", "parent_id", "paths", "pending", "replayed", "saved_id",
+        "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
 
     def __init__(self, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -126,6 +128,8 @@ class Progress:
         self.tasks: list[Task] = []
         self.unsaved = False
         self.replayed = False
+        self.beside = True
+        self.whole: frozenset[str] = frozenset()
         self.shown = False
         self.source = ""
         self.last_output: Any = MISSING
@@ -194,6 +198,9 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
     else:
         found, stale = yield from _find(run, input)
         progress = _from_nothing(run) if found is None else _from_checkpoint(run, found, stale)
+        if found is not None and (names := unread(run.program, found.checkpoint)):
+            rebuild(progress.state, (yield from load_deltas(found.config, names)))
+        progress.beside = not stale and found is not None
         progress.replayed = stale and run.replay is not None and run.asked_id is not None
     run.stored = progress.pending
     run.previous = progress.state.values.get(PREVIOUS)
@@ -596,6 +603,7 @@ def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]
     resumes = task.context.resumes if task.context is not None else []
     answers = [(RESUME, list(resumes))] if resumes else []
     if task.finished:
+        with_ids(run.program, task.writes)
         if not task.writes:
             task.writes.append((NO_WRITES, None))
         return [*_tracked(run, task.writes), *answers]
@@ -656,8 +664,11 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
 
 
 def _advance(progress: Progress, step: Step) -> None:
+    program = progress.state.program
     progress.state.advance(step)
     progress.changed.update(step.versions)
+    if program.deltas:
+        progress.whole |= overwrites(program, step)
 
 
 def _next_version(run: Run) -> Any:
@@ -671,7 +682,7 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
     if run.saver is not None:
         progress.parent_id = progress.saved_id
         state.checkpoint_id = run.new_checkpoint_id()
-        progress.metadata = {"source": source, "step": progress.step, "parents": run.parents}
+        progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **_deltas(run, progress)}
         if run.durability != "exit":
             yield from _save(run, progress)
         else:
@@ -679,9 +690,21 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
     progress.step += 1
 
 
+def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
+    """The counters of delta channels; those that this checkpoint must hold whole are noted in `progress.whole`."""
+    program = run.program
+    if not program.deltas:
+        return {}
+    if not progress.beside or run.durability == "exit":
+        progress.whole |= progress.changed.keys() & set(program.deltas)
+    counters, progress.whole = counted(program, progress.metadata.get(COUNTERS), progress.changed, progress.whole)
+    return {COUNTERS: counters} if counters else {}
+
+
 def _save(run: Run, progress: Progress) -> Routine[None]:
     state = progress.state
-    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock())
+    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), progress.whole)
+    progress.whole, progress.beside = frozenset(), True
     config = run.put_config(progress.saved_id)
     yield SaveCheckpoint(config, checkpoint, cast("CheckpointMetadata", progress.metadata), progress.changed)
     progress.changed = {}

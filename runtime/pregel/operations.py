@@ -27,7 +27,17 @@ from runtime._words import (
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
-from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites, invoke, list_checkpoints, load
+from runtime.pregel.deltas import COUNTERS, counted, overwrites, rebuild, unread, with_ids
+from runtime.pregel.effects import (
+    Flush,
+    Routine,
+    SaveCheckpoint,
+    SaveWrites,
+    invoke,
+    list_checkpoints,
+    load,
+    load_deltas,
+)
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Place, Planner
 from runtime.pregel.snapshot import checkpoint_config, snapshot_of, with_parents
@@ -109,7 +119,7 @@ def get_state_history(
 
 
 def _snapshot(site: Site, found: CheckpointTuple, live: bool, subgraphs: bool) -> Routine[StateSnapshot]:
-    thread = _Thread(site, found)
+    thread = yield from _thread(site, found)
     tasks = thread.planned()
     states = (yield from _nested_states(site, tasks)) if subgraphs else {}
     pending = dict(thread.pending)
@@ -147,6 +157,14 @@ def _nested_states(site: Site, tasks: Sequence[Task]) -> Routine[dict[str, State
     return states
 
 
+def _thread(site: Site, found: CheckpointTuple | None) -> Routine[_Thread]:
+    """A checkpoint to read or edit, with the values of its delta channels made again."""
+    thread = _Thread(site, found)
+    if found is not None and (names := unread(site.graph.program, found.checkpoint)):
+        rebuild(thread.state, (yield from load_deltas(found.config, names)))
+    return thread
+
+
 class _Thread:
     """A checkpoint of a thread that somebody reads or edits: its state, and the writes stored beside it."""
 
@@ -156,6 +174,7 @@ class _Thread:
         self.saver = site.saver
         self.ns = site.config[CONF].get(CHECKPOINT_NS, "")
         self.pending: dict[str, list[tuple[str, Any]]] = {}
+        self.whole: set[str] = set()
         if found is None:
             self.state, self.step = State.fresh(program, new_id()), -2
             self.metadata: Mapping[str, Any] = {}
@@ -176,6 +195,7 @@ class _Thread:
     def advance(self, tasks: Sequence[Task]) -> Step:
         step = update(self.state, tasks, self.saver.get_next_version, self.step + 1)
         self.state.advance(step)
+        self.whole |= overwrites(self.state.program, step)
         return step
 
     def apply_null(self) -> None:
@@ -226,7 +246,7 @@ def bulk_update_state(site: Site, supersteps: Sequence[Sequence[StateUpdate]]) -
 def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConfig]:
     key = _key(site.config)
     found = yield from load(key)
-    thread = _Thread(site, found)
+    thread = yield from _thread(site, found)
     first = updates[0]
     special = first.as_node in (END, INPUT, COPY)
     if special and len(updates) > 1:
@@ -258,6 +278,8 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
     for index, item in enumerate(updates):
         taken = {task.id for task in made}
         made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index, taken)))
+    for task in made:
+        with_ids(site.graph.program, task.writes)
     if found is not None:
         for task in made:
             yield SaveWrites(_put_config(site, found.checkpoint["id"]), task.writes, task.id, task_path_str(task.path))
@@ -374,10 +396,17 @@ def _put(
     state = thread.state
     state.updated = None  # whoever was woken before the edit still is: let the next plan look at all nodes
     id = new_id()
-    checkpoint = state.to_checkpoint(id, time.time())
-    parents = dict((found.metadata if found is not None else {}).get("parents") or {})
-    metadata: dict[str, Any] = {"source": source, "step": step, "parents": parents}
     changed = {k: v for k, v in state.versions.items() if thread.saved_versions.get(k) != v}
+    program = state.program
+    if found is None or source == "fork" or CHECKPOINT_ID in _key(site.config)[CONF]:
+        thread.whole |= changed.keys() & set(program.deltas)  # beside an older checkpoint stand another child's writes
+    before: Mapping[str, Any] = found.metadata if found is not None else {}
+    counters, whole = counted(program, before.get(COUNTERS), changed, thread.whole)
+    checkpoint = state.to_checkpoint(id, time.time(), whole)
+    parents = dict(before.get("parents") or {})
+    metadata: dict[str, Any] = {"source": source, "step": step, "parents": parents}
+    if counters:
+        metadata[COUNTERS] = counters
     yield SaveCheckpoint(_put_config(site, parent_id), checkpoint, cast("CheckpointMetadata", metadata), changed)
     base = cast("RunnableConfig", {CONF: {THREAD_ID: site.config[CONF][THREAD_ID], CHECKPOINT_NS: thread.ns}})
     return with_parents(checkpoint_config(base, id), metadata)

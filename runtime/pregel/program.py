@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, PREVIOUS, TASKS
 from runtime.channels.base import BaseChannel
+from runtime.channels.delta import DeltaChannel
 from runtime.channels.untracked_value import UntrackedValue
 from runtime.managed.base import ManagedValueSpec, is_managed_value
 from runtime.pregel.node import PregelNode
@@ -30,7 +31,8 @@ class Program:
     """
 
     __slots__ = (
-        "channels", "consumable", "defaulted", "finishing", "initial", "input_channels", "listeners", "managed",
+        "channels", "consumable", "defaulted",
+        "deltas", "finishing", "initial", "input_channels", "listeners", "managed",
         "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent", "stream_channels",
         "stream_names", "untracked", "vanishing",
     )  # fmt: skip
@@ -58,7 +60,10 @@ class Program:
         self.defaulted = frozenset(n for n, c in names if getattr(c, "has_default", False))
         self.untracked = frozenset(n for n, c in names if isinstance(c, UntrackedValue))
         self.vanishing = bool(self.silent & self.output_names)
-        self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
+        self.deltas = tuple(n for n, c in names if isinstance(c, DeltaChannel))
+        self.initial = tuple(
+            n for n, c in names if not isinstance(c, DeltaChannel) and c.from_checkpoint(MISSING).is_available()
+        )
         self.pulls: dict[str, str] = {}
 
     def _readable(self) -> set[str]:

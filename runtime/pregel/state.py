@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime._words import MISSING, TASKS, Missing
+from runtime.channels.delta import DeltaSnapshot
 from runtime.checkpoint.base import FrozenCheckpoint
 from runtime.pregel.isolate import is_loose, isolate
 from runtime.pregel.program import Channel, Program
@@ -160,13 +161,17 @@ class State:
         sends: Sequence[Any] = topic.get()
         return sends
 
-    def to_checkpoint(self, id: str, at: float) -> FrozenCheckpoint:
-        """The state as a checkpoint of that id."""
+    def to_checkpoint(self, id: str, at: float, whole: Iterable[str] = ()) -> FrozenCheckpoint:
+        """The state as a checkpoint of that id; the delta channels in `whole` are held by their value."""
         values = {}
         for name in self.versions:
             channel = self.channels.get(name)
             if channel is not None and not isinstance(value := channel.checkpoint(), Missing):
                 values[name] = [self.program.tracked(send) for send in value] if name == TASKS else value
+        for name in whole:
+            channel = self.channels.get(name)
+            if channel is not None and channel.is_available():
+                values[name] = DeltaSnapshot(channel.get())
         return FrozenCheckpoint(
             v=4,
             ts=timestamp(at),

@@ -62,6 +62,15 @@ def test_both_drivers_answer_every_effect_and_every_event():
     run = Run(graph, whole_config(None, None), asynchronous=False)
     wanted = {*fx.LOOP_EFFECTS, *KINDS}
     assert wanted <= {*SyncDriver(run, False).answers, *saver_answers(saver)}
-    stored = {fx.Load, fx.ListCheckpoints, fx.SaveCheckpoint, fx.SaveWrites, fx.Flush, fx.CacheGet, fx.CachePut}
+    stored = {
+        fx.Load,
+        fx.ListCheckpoints,
+        fx.LoadDeltas,
+        fx.SaveCheckpoint,
+        fx.SaveWrites,
+        fx.Flush,
+        fx.CacheGet,
+        fx.CachePut,
+    }
     assert {*saver_answers(saver), *cache_answers(None)} == stored
     assert {*asaver_answers(saver), *acache_answers(None)} == stored
