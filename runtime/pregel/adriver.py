@@ -20,6 +20,7 @@ from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
 from runtime.pregel.driver import Abandoned, call_cache_key, writes_call
 from runtime.pregel.enter import call_async, closing, enter, task_started_args
+from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
 from runtime.pregel.timed import call_timed
@@ -74,6 +75,8 @@ class AsyncDriver:
 
     async def _publish(self, event: Any) -> None:
         publish(self.run, event)
+        if self.run.lifecycle is not None and (told := lifecycle_of(self.run, event)) is not None:
+            await self.run.lifecycle.aon_event(told)
 
     # -- tasks --------------------------------------------------------------------------------------------------------
 

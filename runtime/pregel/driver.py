@@ -23,6 +23,7 @@ from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
 from runtime.pregel.enter import call_sync, closing, enter, task_started_args
+from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.policy import cache_key, task_namespace
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
@@ -86,6 +87,8 @@ class SyncDriver:
 
     def _publish(self, event: Any) -> None:
         publish(self.run, event)
+        if self.run.lifecycle is not None and (told := lifecycle_of(self.run, event)) is not None:
+            self.run.lifecycle.tell_now(told)
 
     # -- tasks --------------------------------------------------------------------------------------------------------
 

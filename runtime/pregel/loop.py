@@ -144,40 +144,48 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     Raises what a task raised; GraphRecursionError, GraphDrained; and in a nested graph GraphInterrupt.
     """
     progress = yield from restore(run, input)
-    status: RunStatus = "done"
     failure: BaseException | None = None
-    asked: tuple[Interrupt, ...] = ()
     try:
         yield from begin(run, progress, input)
         while tasks := (yield from prepare(run, progress)):
             yield from execute(run, progress, tasks)
             yield from barrier(run, progress, tasks)
-    except GraphInterrupt as stop:
-        status = "interrupted"
-        asked = tuple(stop.args[0]) if stop.args else ()
-        yield from _stop_at(run, progress, stop, asked)
-        if run.nested:
-            failure = stop
-    except GraphDrained as drained:
-        status, failure = "drained", drained
-    except GraphRecursionError as error:
-        status, failure = "out_of_steps", error
-    except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt) as error:
-        status, failure = "cancelled", error
-        yield from _mark_cancelled(run, progress)
     except BaseException as error:
-        status, failure = "failed", error
+        failure = error
+    status = _status(failure)
+    asked: tuple[Interrupt, ...] = ()
     try:
-        yield from _settle(run, progress, failure is not None or status == "interrupted")
+        if isinstance(failure, GraphInterrupt):
+            asked = tuple(failure.args[0]) if failure.args else ()
+            yield from _stop_at(run, progress, failure, asked)
+        elif status == "cancelled":
+            yield from _mark_cancelled(run, progress)
+        yield from _settle(run, progress, failure is not None)
     except BaseException as error:
-        if failure is None or (run.nested and status == "interrupted"):
+        if failure is None or status == "interrupted":
             status, failure = "failed", error
+    if status == "interrupted" and not run.nested:
+        failure = None
     output = _output(run, progress) if failure is None else None
     if run.watched:
         yield RunFinished(run.id, run.ns, progress.step, run.clock(), status, output, failure)
     if failure is not None:
         raise failure
     return Outcome(output, asked)
+
+
+def _status(failure: BaseException | None) -> RunStatus:
+    """How a run ended that ended so."""
+    if failure is None:
+        return "done"
+    if isinstance(failure, GraphInterrupt):
+        return "interrupted"
+    if isinstance(failure, GraphDrained):
+        return "drained"
+    if isinstance(failure, GraphRecursionError):
+        return "out_of_steps"
+    stopped = isinstance(failure, asyncio.CancelledError) or not isinstance(failure, Exception)
+    return "cancelled" if stopped else "failed"
 
 
 def _output(run: Run, progress: Progress) -> Any:

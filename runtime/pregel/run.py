@@ -28,6 +28,7 @@ from runtime._words import (
     PRIVATE_PREFIX,
     THREAD_ID,
 )
+from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callback_manager_for_config
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
 from runtime.pregel.program import Program
@@ -129,10 +130,11 @@ class Run:
     """
 
     __slots__ = (
-        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "caller", "checkpoint_map",
-        "clock", "config", "context", "control", "durability", "graph", "id", "limit", "manager", "ns", "outlets",
-        "output_keys", "parent", "previous", "program", "replay", "resuming", "run_id", "runtime", "saver",
-        "server_info", "store", "stored", "strict", "tell_finished", "template", "thread_id", "watches",
+        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "caller", "checkpoint_id",
+        "checkpoint_map", "clock", "config", "context", "control", "durability", "graph", "id", "lifecycle",
+        "limit", "manager", "ns", "outlets", "output_keys", "parent", "previous", "program", "replay", "resuming",
+        "run_id", "runtime", "saver", "server_info", "store", "stored", "strict", "tell_finished", "template",
+        "thread_id", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -189,6 +191,10 @@ class Run:
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
         self.manager: Any = None
+        self.checkpoint_id: str | None = None
+        self.lifecycle: AsyncGraphCallbackManager | None = None
+        if config.get("callbacks"):
+            self.lifecycle = get_async_graph_callback_manager_for_config(config) or None
         self.caller: Callable[[Task], Any] | None = None
         self.stored: dict[str, list[tuple[str, Any]]] = {}
         self.run_id = config.get("run_id")
@@ -244,7 +250,7 @@ class Run:
     @property
     def watched(self) -> bool:
         """True when somebody wants this run's events."""
-        return bool(self.watches or self.outlets)
+        return bool(self.watches or self.outlets or self.lifecycle)
 
     @property
     def ns_parts(self) -> tuple[str, ...]:

@@ -1,0 +1,76 @@
+"""Graph callbacks: who hears of a stop and of a resumption."""
+
+import asyncio
+
+import pytest
+
+from runtime.callbacks import GraphCallbackHandler
+from runtime.graph import START
+from runtime.types import Command, interrupt
+from tests.runtime.scenarios.build import builder, says, thread
+
+
+class Heard(GraphCallbackHandler):
+    def __init__(self, fails=False, raise_error=False):
+        self.events = []
+        self.fails = fails
+        self.raise_error = raise_error
+
+    def on_interrupt(self, event):
+        self.events.append(("interrupt", event.status, [item.value for item in event.interrupts]))
+        if self.fails:
+            raise ValueError("handler")
+
+    def on_resume(self, event):
+        self.events.append(("resume", event.status, event.checkpoint_ns))
+
+
+def graph_of(saver, **breaks):
+    gate = builder({"gate": lambda s: {"log": [interrupt("go?")]}}, [(START, "gate")])
+    return gate.compile(checkpointer=saver, **breaks)
+
+
+def test_a_stop_and_the_resumption_are_told_once_each(colour, saver):
+    heard = Heard()
+    config = {**thread(), "callbacks": [heard]}
+    colour.invoke(graph_of(saver), {"log": []}, config)
+    colour.invoke(graph_of(saver), Command(resume="yes"), config)
+    assert heard.events == [("interrupt", "pending", ["go?"]), ("resume", "pending", ())]
+
+
+def test_a_breakpoint_is_told_as_such(colour, saver):
+    heard = Heard()
+    colour.invoke(graph_of(saver, interrupt_before=["gate"]), {"log": []}, {**thread(), "callbacks": [heard]})
+    assert heard.events == [("interrupt", "interrupt_before", [])]
+
+
+def test_a_failing_handler_is_logged_and_the_run_goes_on(colour, saver, caplog):
+    result = colour.invoke(graph_of(saver), {"log": []}, {**thread(), "callbacks": [Heard(fails=True)]})
+    assert result["__interrupt__"]
+    assert "handler" in caplog.text
+
+
+def test_a_failing_handler_that_wants_it_fails_the_run_and_nothing_is_lost(colour, saver):
+    app = graph_of(saver)
+    with pytest.raises(ValueError, match="handler"):
+        colour.invoke(app, {"log": []}, {**thread(), "callbacks": [Heard(fails=True, raise_error=True)]})
+    assert [item.value for item in colour.get_state(app, thread()).interrupts] == ["go?"]
+
+
+def test_an_async_handler_is_awaited(saver):
+    class Waits(GraphCallbackHandler):
+        done = False
+
+        async def on_interrupt(self, event):
+            await asyncio.sleep(0)
+            self.done = True
+
+    waits = Waits()
+    asyncio.run(graph_of(saver).ainvoke({"log": []}, {**thread(), "callbacks": [waits]}))
+    assert waits.done
+
+
+def test_a_run_without_stops_tells_nothing(colour):
+    heard = Heard()
+    colour.invoke(builder({"a": says("a")}, [(START, "a")]).compile(), {"log": []}, {"callbacks": [heard]})
+    assert heard.events == []
