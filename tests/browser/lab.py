@@ -186,6 +186,7 @@ class Notebook:
         self.menu("Settings", "Theme", name)
         light = str(name == "JupyterLab Light").lower()
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light)
+        expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
 
     def walk_to(self, target: Locator, key: str = "Tab", most: int = 60) -> None:
         """Press a key until the target has the focus: so it can be reached without a mouse."""

@@ -21,7 +21,7 @@ from tests.browser.lab import ROOT, Lab, Notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
-TELL = """
+TELL = """\
 print("waits" if session.pending else "ended", session.values["order"]["state"], session.values["refunded"])
 print([branch.tip.stands for branch in session.branches])
 """
