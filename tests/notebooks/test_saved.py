@@ -43,9 +43,15 @@ def test_a_picture_and_a_text_stand_for_each_widget(notebook: Any) -> None:
     assert [output for output in outputs(notebook) if LIVE in output.get("data", {})] == []
 
 
-def test_every_picture_has_a_text_beside_it(notebook: Any) -> None:
+def test_a_reader_who_strips_html_still_sees_every_picture(notebook: Any) -> None:
     shown = [output.data for output in outputs(notebook) if "data" in output]
-    assert shown
+    assert [data["text/plain"] for data in shown if "<svg" in data.get("text/html", "")] == []
+    assert [data for data in shown if "image/svg+xml" in data and "image/png" not in data] == []
+    assert [data for data in shown if "image/png" in data]
+
+
+def test_every_output_has_a_text(notebook: Any) -> None:
+    shown = [output.data for output in outputs(notebook) if "data" in output]
     assert [data for data in shown if not data.get("text/plain", "").strip()] == []
 
 

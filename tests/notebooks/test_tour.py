@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,7 @@ def props() -> Iterator[Any]:
     """The modules `tour` and `course`, as the notebook imports them from its own folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(FOLDER)
-        import course
-        import tour
-
-        yield course, tour
+        yield import_module("course"), import_module("tour")
         for name in ("course", "tour"):
             sys.modules.pop(name)
 
