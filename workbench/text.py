@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 LIMIT = 80
 """How many characters of a long value are shown before its length."""
 
+_ASKING = ("question", "title", "prompt", "query", "message", "description", "instruction", "text", "ask")
 _ITEMS = 6
 _DEPTH = 3
 
@@ -73,6 +74,24 @@ def call(request: Mapping[str, Any]) -> str:
     arguments = request.get("args")
     given = arguments if isinstance(arguments, Mapping) else {}
     return f"{request.get('name', 'call')}({', '.join(f'{key}={value(one, 40)}' for key, one in given.items())})"
+
+
+def question(thing: Any) -> str | None:
+    """The words in which a value asks something: a text itself, or the text under the clearest key of a mapping.
+
+    `None` where there are no such words: the value itself is all that can be shown.
+    """
+    if isinstance(thing, str):
+        return thing.strip() or None
+    key = question_key(thing)
+    return None if key is None else str(thing[key]).strip()
+
+
+def question_key(thing: Any) -> str | None:
+    """The key of a mapping that holds the words of a question, the clearest first, else `None`."""
+    if not isinstance(thing, Mapping):
+        return None
+    return next((key for key in _ASKING if isinstance(thing.get(key), str) and thing[key].strip()), None)
 
 
 def summary(thing: Any) -> str:

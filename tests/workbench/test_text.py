@@ -84,3 +84,15 @@ def test_durations_read_well():
 def test_a_table_aligns_wide_characters():
     lines = text.table(["node", "n"], [["节点", 1], ["ab", 20]], right=["n"]).splitlines()
     assert lines == ["node   n", "────  ──", "节点   1", "ab    20"]
+
+
+def test_a_question_is_told_by_its_words_whatever_carries_it():
+    assert text.question(" Refund 20? ") == "Refund 20?"
+    assert text.question({"item": "teapot", "text": "about it", "question": "Give the money back?"}) == (
+        "Give the money back?"
+    )
+    assert text.question_key({"title": " ", "prompt": "Which one?"}) == "prompt"
+
+
+def test_a_value_without_words_asks_nothing():
+    assert [text.question(one) for one in ("", {}, {"question": 3}, {"item": "teapot"}, ["Sure?"], None)] == [None] * 6
