@@ -8,6 +8,7 @@
 
 .PHONY: lab test check tour clean browser
 .DELETE_ON_ERROR:
+.DEFAULT_GOAL := lab
 
 PORT     ?= 8888
 LAB_ARGS ?=
@@ -34,7 +35,12 @@ export IPYTHONDIR               := $(JUPYTER)/ipython
 ROOT    := $(filter 0,$(shell id -u))
 DESKTOP := $(if $(filter Darwin,$(shell uname -s)),yes,$(DISPLAY)$(WAYLAND_DISPLAY))
 
+$(IPYTHONDIR):
+	@mkdir -p $@
+
 # ---------------------------------------------------------------- the commands
+
+lab test tour: | $(IPYTHONDIR)
 
 # The course's own notebooks are trusted, so that their pictures show before anything has run.
 lab: $(LAB_DONE)
