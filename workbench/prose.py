@@ -101,6 +101,11 @@ def place(ns: str) -> str:
     return ", ".join(names)
 
 
+def asked(value: Any) -> str:
+    """What an interrupt asks, on one line in a sentence: the words of its question where it has some."""
+    return quoted(text.question(value) or value)
+
+
 def quoted(value: Any, limit: int = text.LIMIT) -> str:
     """Any value on one line in a sentence; a text in quotation marks."""
     return f"“{text.value(value, limit)}”" if isinstance(value, str) else text.value(value, limit)

@@ -17,7 +17,7 @@ def bundle(snapshot: Any) -> dict[str, str]:
 def words(snapshot: Any) -> str:
     """The snapshot in text: a line on where it stands, then a table of the values."""
     rows = [[key, text.value(one)] for key, one in _values(snapshot).items()]
-    asked = [f"{node} asks: {text.value(value)}" for node, value in _questions(snapshot)]
+    asked = [f"{node} asks: {' '.join(map(text.value, _told(value)))}" for node, value in _questions(snapshot)]
     return "\n".join([stands(snapshot), *asked, text.table(["channel", "value"], rows)])
 
 
@@ -25,7 +25,7 @@ def page(snapshot: Any) -> Html:
     """The snapshot as a fragment."""
     sign: Status = "interrupted" if _questions(snapshot) else "next" if snapshot.next else "ran"
     head = html.tag("h2", html.sign(sign, stands(snapshot)))
-    asked = [html.tag("p", f"{node} asks: ", html.value(value)) for node, value in _questions(snapshot)]
+    asked = [html.tag("p", f"{node} asks: ", *map(html.value, _told(value))) for node, value in _questions(snapshot)]
     rows = [[key, html.value(one)] for key, one in _values(snapshot).items()]
     body = html.table(["channel", "value"], rows, mono=["channel"])
     return html.fragment(head, *asked, body)
@@ -51,6 +51,13 @@ def _values(snapshot: Any) -> Mapping[str, Any]:
     values = snapshot.values
     found = values if isinstance(values, Mapping) else {"value": values}
     return {str(key): one for key, one in found.items()}
+
+
+def _told(value: Any) -> list[Any]:
+    """What is asked as it is told: the words of the question, then what the value holds besides."""
+    words, key = text.question(value), text.question_key(value)
+    rest = {name: one for name, one in value.items() if name != key} if key is not None else None
+    return [one for one in (words, rest) if one] or [value]
 
 
 def _questions(snapshot: Any) -> list[tuple[str, Any]]:

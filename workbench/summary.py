@@ -10,7 +10,7 @@ from workbench.drawing import TooLarge, draw
 from workbench.frames import tasks_in_words
 from workbench.html import Html
 from workbench.index import Index, Run, Superstep, Task, is_state
-from workbench.prose import quoted
+from workbench.prose import asked
 from workbench.signs import Answer, Status
 from workbench.svg import LayoutError
 
@@ -87,7 +87,7 @@ class Summary:
 
     def fragment(self, advice: bool = True) -> Html:
         """The summary as HTML, to set into something larger."""
-        head = [html.tag("div", html.sign(self.sign), html.tag("h2", self._whole_verdict()), class_="row")]
+        head = [html.tag("div", html.sign(self.sign), html.tag("h2", self._whole_verdict()), class_="wb-verdict")]
         if not self.index.runs:
             return html.join(head)
         thread = [f"thread {self.thread}"] if self.thread is not None else []
@@ -202,10 +202,10 @@ def _waits(run: Run) -> str:
         return "Waits"
     if stop.when != "asked":
         return f"Stopped {stop.when} {text.listing(dict.fromkeys(stop.nodes))}"
-    where = text.listing(dict.fromkeys(asked.node for asked in stop.interrupts))
+    where = text.listing(dict.fromkeys(one.node for one in stop.interrupts))
     if len(stop.interrupts) != 1:
         return f"Waits at {where}: {text.count(len(stop.interrupts), 'question')}"
-    return f"Waits at {where}: {quoted(stop.interrupts[0].interrupt.value, 60)}"
+    return f"Waits at {where}: {asked(stop.interrupts[0].interrupt.value)}"
 
 
 def _runs(run: Run) -> str:
