@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from workbench import text
 from workbench.frames import tasks_in_words
 from workbench.index import Index, Run, Superstep, is_state
-from workbench.prose import Line, Told, quoted
+from workbench.prose import Line, Told, asked, quoted
 from workbench.summary import verdict
 
 _LINES: Final = 60
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class Story(Told):
@@ -40,13 +42,16 @@ class Story(Told):
         yield from every[-half:]
 
     def _all(self) -> Iterator[Line]:
+        askers: dict[str, str] = {}
         for run in self.index.roots:
-            beginning = _beginning(run)
+            beginning = _beginning(run, askers)
             if beginning:
                 yield (beginning,)
             for superstep in run.supersteps:
                 if superstep.visible:
                     yield (_sentence(superstep),)
+            for one in run.stop.interrupts if run.stop is not None else ():
+                askers[one.interrupt.id] = one.node
 
     @property
     def sentences(self) -> list[str]:
@@ -54,7 +59,7 @@ class Story(Told):
         return str(self).replace("\n  ", "\n").splitlines()
 
 
-def _beginning(run: Run) -> str:
+def _beginning(run: Run, askers: Mapping[str, str]) -> str:
     started = run.started
     if started is None:
         return ""
@@ -63,11 +68,20 @@ def _beginning(run: Run) -> str:
             return f"It was given {quoted(started.input)}."
         case "command":
             resume = getattr(started.input, "resume", None)
-            return f"It was answered {quoted(resume)}." if resume is not None else "It was given a command."
+            return f"It was answered {_answers(resume, askers)}." if resume is not None else "It was given a command."
         case "replay":
             return f"It ran again from the checkpoint before superstep {started.step}."
         case _:
             return "It went on."
+
+
+def _answers(resume: Any, askers: Mapping[str, str]) -> str:
+    """What a command answered. Where it names questions by their ids, which differ from run to run: who asked them."""
+    if not isinstance(resume, Mapping) or not resume or not all(_ID.fullmatch(str(key)) for key in resume):
+        return quoted(resume)
+    return text.listing(
+        f"{quoted(answer)} at {askers[key]}" if key in askers else quoted(answer) for key, answer in resume.items()
+    )
 
 
 def _sentence(superstep: Superstep) -> str:
@@ -91,7 +105,7 @@ def _sentence(superstep: Superstep) -> str:
             continue
         if finished.error is not None and task.status == "failed":
             parts.append(f"{task.node} failed with {type(finished.error).__name__}")
-        parts += [f"{task.node} asks {quoted(question.value)}" for question in finished.interrupts]
+        parts += [f"{task.node} asks {asked(question.value)}" for question in finished.interrupts]
         if task.status == "ok" and finished.answers:
             parts.append(f"{task.node} was answered {text.listing(quoted(one) for one in finished.answers)}")
     return "; ".join(parts) + "."

@@ -2,7 +2,11 @@ import re
 
 import pytest
 
+from runtime.checkpoint.memory import InMemorySaver
+from runtime.graph import START, StateGraph
+from runtime.types import Command, interrupt
 from tests.workbench.events_of import Story, literature, long, task
+from workbench import record
 from workbench.recording import Recording
 
 
@@ -172,3 +176,29 @@ def test_a_report_is_one_page_without_a_script(rec, tmp_path):
     assert not re.search(r"<script|<link|https?://(?!www\.w3\.org)", page)
     for words in ("Waits at check", "What happened", "Superstep 2", "supersteps: 7 rows", "&lt;NA&gt;"):
         assert words in page
+
+
+def asking(thread: str) -> Recording:
+    """A graph that asks once and is answered by the id of its question."""
+
+    def approve(case: dict) -> dict:
+        return {"refunded": 84 if interrupt({"item": "teapot", "question": "Give the money back?"}) else 0}
+
+    builder = StateGraph(dict).add_node(approve).add_edge(START, "approve")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    before = record(graph, {"item": "teapot"}, thread=thread)
+    (question,) = before.interrupts_pending
+    return before + record(graph, Command(resume={question.interrupt.id: True}), thread=thread)
+
+
+def test_a_question_is_told_by_its_words_not_by_what_it_carries():
+    first = asking("a").runs[0]
+    assert first.summary().verdict == "Waits at approve: “Give the money back?”"
+    assert "approve asks “Give the money back?”" in str(first.story())
+
+
+def test_a_story_of_a_resumed_run_tells_who_was_answered_without_ids():
+    both, other = asking("a"), asking("b")
+    assert str(both.story()) == str(other.story())
+    assert "It was answered True at approve." in both.story().sentences
+    assert "It was answered True." in both.runs[1].story().sentences
