@@ -70,7 +70,6 @@ class SyncDriver:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.waiting: deque[tuple[Task, Context]] = deque()
         self.live = live or run.graph.step_timeout is not None
-        self.read = run.watched
         self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
         self.busy = 0
@@ -93,8 +92,9 @@ class SyncDriver:
     # -- tasks --------------------------------------------------------------------------------------------------------
 
     def _start(self, effect: fx.Start) -> None:
-        self.waiting.extend((task, copy_context()) for task in effect.tasks)
-        self.handed = self.live or (self.read and len(effect.tasks) > 1)
+        for task in effect.tasks:
+            self.waiting.append((task, copy_context()))
+        self.handed = self.live or (self.run.watched and len(effect.tasks) > 1)
         if self.handed:
             for _ in range(min(len(effect.tasks), self.width or len(effect.tasks))):
                 _pool.submit(self._work)
@@ -125,15 +125,11 @@ class SyncDriver:
             self.inbox.put(fx.Finished(task))
 
     def _receive(self, effect: fx.Receive) -> Any:
-        if not self.handed:
-            try:
-                return self.inbox.get_nowait()
-            except queue.Empty:
-                pass
+        if not self.handed and self.inbox.empty() and self.waiting:
             try:
                 task, context = self.waiting.popleft()
             except IndexError:
-                pass
+                pass  # a worker was quicker
             else:
                 context.run(run_attempt, self.run, task)
                 if self.inbox.empty():

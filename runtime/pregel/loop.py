@@ -134,6 +134,11 @@ class Progress:
         self.source = ""
         self.last_output: Any = MISSING
 
+    def resumes(self) -> Mapping[str, list[Any]]:
+        """The answers that were stored, by task."""
+        stored = self.pending.items()
+        return {id: value for id, writes in stored for channel, value in writes if channel == RESUME}
+
 
 # -- the story --------------------------------------------------------------------------------------------------------
 
@@ -143,6 +148,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
 
     Raises what a task raised; GraphRecursionError, GraphDrained; and in a nested graph GraphInterrupt.
     """
+    run.look_around()
     progress = yield from restore(run, input)
     failure: BaseException | None = None
     try:
@@ -399,9 +405,8 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
     Raises GraphRecursionError, GraphDrained, and GraphInterrupt at a breakpoint.
     """
     state = progress.state
-    resumes = {id: value for id, writes in progress.pending.items() for channel, value in writes if channel == RESUME}
     executed = progress.tasks
-    tasks = Planner(run, state, progress.step, progress.stop, resumes).tasks()
+    tasks = Planner(run, state, progress.step, progress.stop, progress.resumes()).tasks()
     if run.watched and progress.source and run.saver is not None:
         yield _saved(run, progress, tasks)
     if (
@@ -425,7 +430,8 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
         )
     if not tasks:
         return []
-    _reattach(run, progress, tasks)
+    if progress.pending:
+        _reattach(run, progress, tasks)
     if run.breaks_before and (nodes := _breaks(state, run.breaks_before, tasks)):
         raise _Breakpoint("before", nodes)
     if run.control.drain_requested:
@@ -490,17 +496,13 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
         for task in tasks:
             if task.finished:
                 yield _finished(run, progress, task)
-    todo = [task for task in tasks if not task.finished and not task.handled]
-    if todo:
-        if run.watched:
-            for task in todo:
-                yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
-        yield Start(todo)
-        yield from _collect(run, progress, todo)
-
-
-def _collect(run: Run, progress: Progress, running: list[Task]) -> Routine[None]:
-    """Take in what the running tasks send, until none runs any more."""
+    running = [task for task in tasks if not task.finished and not task.handled]
+    if not running:
+        return
+    if run.watched:
+        for task in running:
+            yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
+    yield Start(running)
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
@@ -656,19 +658,22 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
 
 def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None]:
     """Apply the writes of a superstep, and save what has become of the state."""
-    before = dict(progress.state.versions) if run.watched else {}
+    before: Mapping[str, Any] = dict(progress.state.versions) if run.watched else {}
     step = update(progress.state, tasks, _next_version(run), progress.step)
     if run.program.vanishing and progress.shown and progress.last_output is MISSING:
         progress.last_output = progress.state.show(run.output_keys)
     _advance(progress, step)
-    if not step.updated.isdisjoint(as_names(run.output_keys)):
+    if not step.updated.isdisjoint(run.output_names):
         progress.shown, progress.last_output = True, MISSING
     progress.pending.clear()
     progress.paths.clear()
     run.resuming = None
     if run.watched:
         yield _updated(run, progress, step, "loop", before)
-    yield from persist(run, progress, "loop")
+    if run.saver is None:
+        progress.source, progress.step = "loop", progress.step + 1
+    else:
+        yield from persist(run, progress, "loop")
 
 
 def _advance(progress: Progress, step: Step) -> None:
@@ -747,7 +752,7 @@ def _stop_at(run: Run, progress: Progress, stop: GraphInterrupt, asked: tuple[In
 
 def _show_finished(run: Run, progress: Progress) -> Routine[None]:
     done = [task for task in progress.tasks if task.finished]
-    shown = {*run.program.output_names, *as_names(run.output_keys)}
+    shown = run.program.output_names | run.output_names
     if not any(name in shown for task in done for name, _ in task.writes):
         return
     state = progress.state.copy()

@@ -9,7 +9,7 @@ the order in which they were added.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime._context import TaskContext
@@ -42,7 +42,7 @@ class Planner:
 
     __slots__ = ("resumes", "run", "seed", "state", "step", "stop")
 
-    def __init__(self, run: Run | Place, state: State, step: int, stop: int, resumes: dict[str, list[Any]]) -> None:
+    def __init__(self, run: Run | Place, state: State, step: int, stop: int, resumes: Mapping[str, list[Any]]) -> None:
         self.run = run
         self.state = state
         self.step = step
@@ -52,12 +52,22 @@ class Planner:
 
     def tasks(self) -> list[Task]:
         """The tasks of this superstep, each with its input and ready to run."""
-        return [task for task in self.outlook() if self._ready(task)]
+        found = self.outlook()
+        for task in found:
+            self._ready(task)
+        return found
 
     def outlook(self) -> list[Task]:
         """The same tasks without their inputs: what would run, for who only looks."""
-        found = [task for i, send in enumerate(self.state.pending_sends()) if (task := self.push(i, send)) is not None]
-        found.extend(task for name in self._candidates() if (task := self.pull(name)) is not None)
+        found = []
+        for index, send in enumerate(self.state.pending_sends()):
+            task = self.push(index, send)
+            if task is not None:
+                found.append(task)
+        for name in self._candidates():
+            task = self.pull(name)
+            if task is not None:
+                found.append(task)
         return found
 
     def _candidates(self) -> Iterable[str]:
@@ -97,18 +107,17 @@ class Planner:
         self._ready(task)
         return task
 
-    def _ready(self, task: Task) -> bool:
-        answered = list(self.resumes.get(task.id, ()))
+    def _ready(self, task: Task) -> None:
+        answered = list(self.resumes[task.id]) if task.id in self.resumes else []
         task.context = TaskContext(self.run, task, self.state, self.step, self.stop, answered)
         if task.input is not MISSING:
-            return True
+            return
         try:
             task.input = self._input(task.proc, task)
         except Exception as error:
             error.add_note(f"This happened while the input of node '{task.node}' was made, at superstep {self.step}.")
             error.add_note(f"The task's path is {task_path_str(task.path)}.")
             raise
-        return True
 
     def _fired(self, node: PregelNode, seen: Any) -> tuple[Trigger, ...]:
         state = self.state

@@ -31,7 +31,7 @@ from runtime._words import (
 from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callback_manager_for_config
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
-from runtime.pregel.program import Program
+from runtime.pregel.program import Program, as_names
 from runtime.pregel.task import without_ids
 from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime
 from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
@@ -132,9 +132,9 @@ class Run:
     __slots__ = (
         "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "caller", "checkpoint_id",
         "checkpoint_map", "clock", "config", "context", "control", "durability", "graph", "id", "lifecycle",
-        "limit", "manager", "ns", "outlets", "output_keys", "parent", "previous", "program", "replay", "resuming",
-        "run_id", "runtime", "saver", "server_info", "store", "stored", "strict", "tell_finished", "template",
-        "thread_id", "watches",
+        "limit", "manager", "ns", "outlets", "output_keys", "output_names", "parent", "previous", "program",
+        "replay", "resuming", "run_id", "runtime", "saver", "server_info", "store", "stored", "strict",
+        "tell_finished", "template", "thread_id", "watched", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -181,6 +181,7 @@ class Run:
             raise ValueError(f"recursion_limit must be 1 or more, not {limit}. It counts the supersteps of a run.")
         self.limit = int(limit)
         self.output_keys = graph.stream_channels_asis if output_keys is None else output_keys
+        self.output_names = frozenset(as_names(self.output_keys))
         self.breaks_before = breaks_before or graph.interrupt_before_nodes
         self.breaks_after = breaks_after or graph.interrupt_after_nodes
         self.strict = bool(conf.get(CONFIG_KEY_STRICT_RESUME))
@@ -190,6 +191,7 @@ class Run:
         self.resuming: bool | None = parent.resuming if parent is not None else None
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
+        self.watched = False
         self.manager: Any = None
         self.checkpoint_id: str | None = None
         self.lifecycle: AsyncGraphCallbackManager | None = None
@@ -247,10 +249,9 @@ class Run:
         """True for a graph that a task of another graph runs."""
         return self.parent is not None
 
-    @property
-    def watched(self) -> bool:
-        """True when somebody wants this run's events."""
-        return bool(self.watches or self.outlets or self.lifecycle)
+    def look_around(self) -> None:
+        """See whether anybody wants this run's events: `watched`. Called once, when the run begins."""
+        self.watched = bool(self.watches or self.outlets or self.lifecycle)
 
     @property
     def ns_parts(self) -> tuple[str, ...]:
