@@ -16,6 +16,7 @@ from workbench import signs, text
 _WHOLE = 20_000
 _ROWS = 20
 _DEPTH = 3
+_WORD = 24
 
 
 class Html(str):
@@ -132,7 +133,7 @@ def version(words: str, ticked: bool = False) -> Html:
 
 def code(words: Any) -> Html:
     """A name or a line of code in the fixed-width font."""
-    return tag("code", str(words))
+    return tag("code", str(words), class_=_long(str(words)))
 
 
 def value(thing: Any, depth: int = _DEPTH) -> Html:
@@ -166,14 +167,21 @@ def _cell(thing: Any, name: bool) -> Html:
         return Html("")
     if name:
         return thing if isinstance(thing, Html) else code(thing)
-    return escape(thing) if isinstance(thing, str) and len(thing) <= text.LIMIT else value(thing)
+    if isinstance(thing, str) and len(thing) <= text.LIMIT and not _long(thing):
+        return escape(thing)
+    return value(thing)
+
+
+def _long(words: str) -> str | None:
+    """The class of a text that may break inside a word, lest one long word make its column too wide for the rest."""
+    return "long" if any(len(word) > _WORD for word in words.split()) else None
 
 
 def _words(words: str) -> Html:
     if isinstance(words, Html):
         return words
     if len(words) <= text.LIMIT and "\n" not in words.strip():
-        return tag("span", words)
+        return tag("span", words, class_=_long(words))
     head = " ".join(words[: text.LIMIT * 2].split())[: text.LIMIT]
     size = f"… {text.count(len(words), 'character')}"
     whole = words if len(words) <= _WHOLE else f"{words[:_WHOLE]}\n… the first {_WHOLE:,} of {len(words):,} characters"

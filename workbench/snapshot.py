@@ -28,7 +28,7 @@ def page(snapshot: Any) -> Html:
     asked = [html.tag("p", f"{node} asks: ", *map(html.value, _told(value))) for node, value in _questions(snapshot)]
     rows = [[key, html.value(one)] for key, one in _values(snapshot).items()]
     body = html.table(["channel", "value"], rows, mono=["channel"])
-    return html.fragment(head, *asked, body)
+    return html.fragment(html.tag("div", head, *asked, body, class_="stack"))
 
 
 def stands(snapshot: Any) -> str:

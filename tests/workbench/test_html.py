@@ -130,3 +130,10 @@ def test_every_hue_can_be_read_on_paper_and_on_its_tint(theme):
             assert contrast(own[f"{hue}-ink"], ground) >= 4.5
         assert contrast(own["ink"], own[f"{hue}-tint"]) >= 4.5
     assert contrast(own["ink2"], own["paper"]) >= 4.5
+
+
+def test_only_a_very_long_word_may_break_inside_and_a_name_never_does():
+    shown = html.table(["channel", "value"], [["messages[4]", "x" * 40], ["look_up", "a b " * 15]], mono=["channel"])
+    assert "<code>messages[4]</code>" in shown
+    assert f'<span class="long">{"x" * 40}</span>' in shown
+    assert shown.count("long") == 1
