@@ -127,7 +127,6 @@ def _asks(value: Any) -> tuple[tuple[Ask, ...], Callable[[Sequence[Any]], Any]]:
 
 _NAME: Final = ("name", "action", "tool", "tool_name")
 _ARGUMENTS: Final = ("args", "arguments", "tool_input", "action_input")
-_WORDS: Final = ("question", "title", "prompt", "query", "message", "description", "instruction", "text", "ask")
 _OPTIONS: Final = ("options", "choices")
 _OPEN: Final = re.compile(r"(?i)^\W*(?:and |so |but |please )?(?:what|who|whom|whose|which|where|when|why|how)\b")
 _TITLE: Final = 120
@@ -163,7 +162,7 @@ def _call(value: Mapping[Any, Any]) -> Ask | None:
     key = next((key for key in _ARGUMENTS if isinstance(value.get(key), Mapping)), None)
     if name is None or key is None:
         return None
-    told = next((value[word] for word in _WORDS if isinstance(value.get(word), str) and value[word]), "")
+    told = text.question(value) or ""
     title, body = (told, "") if told.endswith("?") and len(told) <= _TITLE else ("Run this tool?", told)
     return Ask(
         title,
@@ -177,7 +176,7 @@ def _call(value: Mapping[Any, Any]) -> Ask | None:
 
 def _mapping(value: Mapping[Any, Any]) -> Ask:
     """A mapping with a question in it, or with nothing that we know: shown as a table, the question as title."""
-    key = next((word for word in _WORDS if isinstance(value.get(word), str) and value[word].strip()), None)
+    key = text.question_key(value)
     options_key = next((word for word in _OPTIONS if _are_options(value.get(word))), None)
     rest = {name: one for name, one in value.items() if name not in (key, options_key)}
     found = _spoken(value[key], rest or None) if key else Ask(_UNTITLED, shown=value if not options_key else rest)
