@@ -19,7 +19,7 @@ from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
 from runtime.pregel.driver import Abandoned, call_cache_key, writes_call
-from runtime.pregel.enter import call_async, closing, enter, task_started_args
+from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
@@ -292,10 +292,11 @@ async def arun_attempt(run: Run, task: Task) -> None:
                 elif type(step) is fx.Sleep:
                     await asyncio.sleep(step.seconds)
                 elif type(step) is fx.Open:
-                    manager, arguments = task_started_args(run, task)
-                    reply = await manager.on_chain_start(**arguments)
+                    calls, joined = openings(run, task)
+                    reply = joined([await call() for call in calls])
                 elif type(step) is fx.Close:
-                    await closing(step.manager, step.output, step.error)()
+                    for call in closings(task, step.manager, step.output, step.error):
+                        await call()
             except BaseException as error:
                 step = routine.throw(error)
             else:

@@ -22,7 +22,7 @@ from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
-from runtime.pregel.enter import call_sync, closing, enter, task_started_args
+from runtime.pregel.enter import call_sync, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.policy import cache_key, task_namespace
 from runtime.pregel.projections import publish
@@ -306,10 +306,11 @@ def run_attempt(run: Run, task: Task) -> None:
                 elif type(step) is fx.Sleep:
                     time.sleep(step.seconds)
                 elif type(step) is fx.Open:
-                    manager, arguments = task_started_args(run, task)
-                    reply = manager.on_chain_start(**arguments)
+                    calls, joined = openings(run, task)
+                    reply = joined([call() for call in calls])
                 elif type(step) is fx.Close:
-                    closing(step.manager, step.output, step.error)()
+                    for call in closings(task, step.manager, step.output, step.error):
+                        call()
             except BaseException as error:
                 step = routine.throw(error)
             else:

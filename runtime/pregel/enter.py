@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers.base import BaseTracer
 
 from runtime._context import current
 from runtime._words import CONF, CONFIG_KEY_RUNTIME
@@ -18,6 +23,9 @@ from runtime.runtime import DEFAULT_RUNTIME
 if TYPE_CHECKING:
     from runtime.pregel.run import Run
     from runtime.pregel.task import Task
+
+
+logger = logging.getLogger(__name__)
 
 
 def enter(task: Task, effect: Invoke) -> None:
@@ -45,8 +53,8 @@ async def call_async(effect: Invoke) -> Any:
     return await bound.ainvoke(effect.input, effect.config)
 
 
-def task_started_args(run: Run, task: Task) -> tuple[Any, dict[str, Any]]:
-    """What the callbacks are told when a task begins: its manager, and the arguments of on_chain_start."""
+def _manager_and_inputs(run: Run, task: Task) -> tuple[Any, Any]:
+    """The callback manager of a task, and the inputs that it is told."""
     context = task.context
     assert context is not None
     assert context.config is not None
@@ -63,7 +71,7 @@ def task_started_args(run: Run, task: Task) -> tuple[Any, dict[str, Any]]:
     if task.called:
         args, kwargs = inputs
         inputs = {**dict(zip(_parameters(task), args, strict=False)), **kwargs}
-    return manager, {"serialized": None, "inputs": inputs, "name": task.node}
+    return manager, inputs
 
 
 def _parameters(task: Task) -> list[str]:
@@ -74,8 +82,55 @@ def _parameters(task: Task) -> list[str]:
         return [f"arg{index}" for index in range(len(task.input[0]))]
 
 
-def closing(manager: Any, output: Any, error: BaseException | None) -> Callable[[], Any]:
-    """The call that tells the callbacks how a task ended."""
+def openings(run: Run, task: Task) -> tuple[list[Callable[[], Any]], Callable[[list[Any]], Any]]:
+    """The calls that tell the callbacks of a task's begin, and what makes its run manager of their replies.
+
+    Where the node has a trace policy, tracers are told apart from the rest: what they record is the policy's to say.
+    """
+    manager, inputs = _manager_and_inputs(run, task)
+    policy = task.proc.trace_policy
+    if policy is None or policy.process_inputs is None:
+        return [lambda: manager.on_chain_start(None, inputs, name=task.node)], lambda replies: replies[0]
+    run_id = uuid4()
+    told = _processed(policy.process_inputs, inputs, task)
+    calls: list[Callable[[], Any]] = [
+        partial(part.on_chain_start, None, payload, name=task.node, run_id=run_id)
+        for part, payload in zip(_parted(manager), (inputs, told), strict=True)
+    ]
+
+    def joined(replies: list[Any]) -> Any:
+        whole = replies[0]
+        whole.handlers, whole.inheritable_handlers = manager.handlers, manager.inheritable_handlers
+        return whole
+
+    return calls, joined
+
+
+def closings(task: Task, manager: Any, output: Any, error: BaseException | None) -> list[Callable[[], Any]]:
+    """The calls that tell the callbacks how a task ended."""
     if error is not None:
-        return lambda: manager.on_chain_error(error)
-    return lambda: manager.on_chain_end(output)
+        return [lambda: manager.on_chain_error(error)]
+    policy = task.proc.trace_policy
+    if policy is None or policy.process_outputs is None:
+        return [lambda: manager.on_chain_end(output)]
+    told = _processed(policy.process_outputs, output, task)
+    return [partial(part.on_chain_end, payload) for part, payload in zip(_parted(manager), (output, told), strict=True)]
+
+
+def _parted(manager: Any) -> tuple[Any, Any]:
+    """The manager twice: with the handlers that are no tracers, and with those that are."""
+    parts = []
+    for tracers in (False, True):
+        part = copy.copy(manager)
+        part.handlers = [h for h in manager.handlers if isinstance(h, BaseTracer) is tracers]
+        part.inheritable_handlers = [h for h in manager.inheritable_handlers if isinstance(h, BaseTracer) is tracers]
+        parts.append(part)
+    return parts[0], parts[1]
+
+
+def _processed(process: Callable[[Any], Any], payload: Any, task: Task) -> Any:
+    try:
+        return process(payload)
+    except Exception:
+        logger.warning("The trace policy of node '%s' failed; the real payload is recorded.", task.node, exc_info=True)
+        return payload

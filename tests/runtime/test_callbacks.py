@@ -6,7 +6,7 @@ import pytest
 
 from runtime.callbacks import GraphCallbackHandler
 from runtime.graph import START
-from runtime.types import Command, interrupt
+from runtime.types import Command, TracePolicy, interrupt, omit_payload
 from tests.runtime.scenarios.build import builder, says, thread
 
 
@@ -74,3 +74,34 @@ def test_a_run_without_stops_tells_nothing(colour):
     heard = Heard()
     colour.invoke(builder({"a": says("a")}, [(START, "a")]).compile(), {"log": []}, {"callbacks": [heard]})
     assert heard.events == []
+
+
+def test_a_trace_policy_changes_what_tracers_record_and_nothing_else(colour):
+    from langchain_core.callbacks.base import BaseCallbackHandler
+    from langchain_core.tracers.base import BaseTracer
+
+    class Traces(BaseTracer):
+        run_inline = True
+
+        def __init__(self):
+            super().__init__()
+            self.roots = []
+
+        def _persist_run(self, run):
+            self.roots.append(run)
+
+    class Sees(BaseCallbackHandler):
+        run_inline = True
+        inputs = None
+
+        def on_chain_start(self, serialized, inputs, **kwargs):
+            if kwargs.get("name") == "a":
+                self.inputs = inputs
+
+    policy = TracePolicy(process_inputs=omit_payload, process_outputs=lambda output: {"hidden": True})
+    graph = builder({}, []).add_node("a", says("a"), trace_policy=policy).add_edge(START, "a").compile()
+    traces, sees = Traces(), Sees()
+    assert colour.invoke(graph, {"log": ["in"]}, {"callbacks": [traces, sees]}) == {"log": ["in", "a"]}
+    (node,) = [run for run in traces.roots[0].child_runs if run.name == "a"]
+    assert (node.inputs, node.outputs) == ({}, {"hidden": True})
+    assert sees.inputs == {"log": ["in"]}
