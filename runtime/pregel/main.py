@@ -455,10 +455,13 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
                     f"output_keys names {', '.join(map(repr, unknown))}, which is no channel of this graph."
                 )
         whole = whole_config(self.config, config)
-        if "messages" in modes:
-            from runtime.pregel.messages import with_streamer  # noqa: PLC0415 - it loads langchain-core's messages
+        if not modes.isdisjoint(("messages", "tools")):
+            from runtime.pregel.messages import MessageStreamer, with_handler  # noqa: PLC0415 - used by few runs
+            from runtime.pregel.tools import ToolStreamer  # noqa: PLC0415 - used by few runs
 
-            whole = {**whole, "callbacks": with_streamer(whole.get("callbacks"))}
+            for mode, kind in (("messages", MessageStreamer), ("tools", ToolStreamer)):
+                if mode in modes:
+                    whole = {**whole, "callbacks": with_handler(whole.get("callbacks"), kind)}
         run = Run(self, whole, asynchronous=asynchronous, **how)
         if how["durability"] is not None and run.saver is None and not run.nested:
             warnings.warn(

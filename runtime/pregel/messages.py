@@ -144,15 +144,13 @@ def messages_in(value: Any) -> Iterable[BaseMessage]:
                 yield from messages_in(item)
 
 
-def with_streamer(callbacks: Any) -> Any:
-    """The callbacks with a streamer among them; as they are where there is one already."""
-    if isinstance(callbacks, list) or callbacks is None:
-        handlers = callbacks or []
-        if any(isinstance(handler, MessageStreamer) for handler in handlers):
-            return callbacks
-        return [*handlers, MessageStreamer()]
-    if any(isinstance(handler, MessageStreamer) for handler in callbacks.handlers):
+def with_handler(callbacks: Any, kind: type[BaseCallbackHandler]) -> Any:
+    """The callbacks with a handler of this kind among them; as they are where there is one already."""
+    handlers = callbacks if isinstance(callbacks, list) else [] if callbacks is None else callbacks.handlers
+    if any(isinstance(handler, kind) for handler in handlers):
         return callbacks
+    if callbacks is None or isinstance(callbacks, list):
+        return [*handlers, kind()]
     copied = callbacks.copy()
-    copied.add_handler(MessageStreamer(), True)
+    copied.add_handler(kind(), True)
     return copied
