@@ -60,6 +60,22 @@ def attempt(run: Run, task: Task) -> Routine[None]:
         return
 
 
+def finish_idle(run: Run, task: Task) -> bool:
+    """Finish a task that runs no code, here and now; False where somebody is to be told of it as of any other."""
+    if run.watched or run.manager is not None:
+        return False
+    try:
+        for writer in task.proc.runs:
+            task.writes.extend(writer(task.input))
+        task.finished = True
+    except GraphBubbleUp as control:
+        task.writes, task.error = [], control
+    except Exception as error:
+        task.writes, task.error = [], error
+        error.add_note(f"During task with name '{task.node}' and id '{task.id}'")
+    return True
+
+
 def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
     """One try: the node's code, the writes of its answer, its routers; with a run of its own where that is told."""
     node = task.proc

@@ -60,6 +60,7 @@ from runtime.events import (
     TaskStarted,
     Write,
 )
+from runtime.pregel.attempt import finish_idle
 from runtime.pregel.commands import command_writes, input_writes
 from runtime.pregel.deltas import COUNTERS, counted, overwrites, rebuild, unread, with_ids
 from runtime.pregel.effects import (
@@ -79,7 +80,7 @@ from runtime.pregel.effects import (
     load_deltas,
 )
 from runtime.pregel.node import PregelNode
-from runtime.pregel.plan import Planner, versions_of
+from runtime.pregel.plan import Planner, fired, versions_of
 from runtime.pregel.policy import cache_key, node_namespace
 from runtime.pregel.program import as_names
 from runtime.pregel.snapshot import snapshot_of
@@ -437,7 +438,9 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
     if run.control.drain_requested:
         raise GraphDrained(run.control.drain_reason or "shutdown")
     if run.watched:
-        yield SuperstepPlanned(run.id, run.ns, progress.step, run.clock(), tuple(_planned(run, t) for t in tasks))
+        yield SuperstepPlanned(
+            run.id, run.ns, progress.step, run.clock(), tuple(_planned(run, progress, t) for t in tasks)
+        )
     return tasks
 
 
@@ -502,7 +505,9 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     if run.watched:
         for task in running:
             yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
-    yield Start(running)
+    done = [task for task in running if task.proc.idle and finish_idle(run, task)]
+    if len(done) < len(running):
+        yield Start([task for task in running if task not in done] if done else running)
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
@@ -510,7 +515,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     bare = run.saver is None and run.cache is None and run.tell_finished is None and not run.watched
     while left:
         try:
-            message = yield Receive(deadline)
+            message = Finished(done.pop()) if done else (yield Receive(deadline))
         except TimeoutError as error:
             ends.failure, deadline = ends.failure or error, None
             yield Cancel(running)
@@ -589,7 +594,7 @@ def _told_of_call(run: Run, progress: Progress, task: Task) -> Routine[None]:
     if task.cached:
         return
     at = run.clock()
-    yield SuperstepPlanned(run.id, run.ns, progress.step, at, (_planned(run, task),))
+    yield SuperstepPlanned(run.id, run.ns, progress.step, at, (_planned(run, progress, task),))
     yield TaskStarted(run.id, run.ns, progress.step, at, task.id, task.node, 1)
 
 
@@ -795,12 +800,12 @@ _CONTROL: tuple[type[BaseException], ...] = (GraphBubbleUp,)
 # -- events -----------------------------------------------------------------------------------------------------------
 
 
-def _planned(run: Run, task: Task) -> Planned:
+def _planned(run: Run, progress: Progress, task: Task) -> Planned:
     pull = task.path[0] == "__pregel_pull"
     reads = versions_of(task.context.state, task.proc.channels) if pull and task.context is not None else ()
     return Planned(
-        task.id, task.node, task.path, "pull" if pull else "push", task.input, task.fired, reads, task.hidden,
-        tuple(task.triggers), {**run.template["metadata"], **task.proc.metadata},
+        task.id, task.node, task.path, "pull" if pull else "push", task.input, fired(progress.state, task), reads,
+        task.hidden, tuple(task.triggers), {**run.template["metadata"], **task.proc.metadata},
         (*run.template["tags"], *task.proc.tags),
     )  # fmt: skip
 

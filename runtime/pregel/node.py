@@ -83,6 +83,11 @@ class PregelNode:
         return tuple(sorted(self.triggers))
 
     @cached_property
+    def idle(self) -> bool:
+        """True for a node that runs no code of anybody's: it hands its input on to its writers."""
+        return self.bound is DEFAULT_BOUND and not self.branches
+
+    @cached_property
     def runs(self) -> tuple[Writer, ...]:
         """The writers, as the engine walks them."""
         return tuple(self.writers)

@@ -85,13 +85,11 @@ class Planner:
         node = state.program.nodes[name]
         if isinstance(node.channels, str) and not state.available(node.channels):
             return None
-        seen = state.seen.get(name)
-        fired = self._fired(node, seen)
-        if not fired:
+        if not _is_woken(state, node, state.seen.get(name)):
             return None
         ns = child_ns(self.run.ns, name)
         id = task_id(self.seed, ns, str(self.step), state.program.pull_suffix(name))
-        return Task(id, name, (PULL, name), task_ns(ns, id), MISSING, node, node.all_triggers, fired)
+        return Task(id, name, (PULL, name), task_ns(ns, id), MISSING, node, node.all_triggers)
 
     def handler(self, failed: Task, error: BaseException) -> Task | None:
         """The task of a failed task's error handler, or None where it has none; handlers have none themselves."""
@@ -119,18 +117,6 @@ class Planner:
             error.add_note(f"The task's path is {task_path_str(task.path)}.")
             raise
 
-    def _fired(self, node: PregelNode, seen: Any) -> tuple[Trigger, ...]:
-        state = self.state
-        fired = []
-        for trigger in node.triggers:
-            version = state.versions.get(trigger)
-            if version is None or not state.available(trigger):
-                continue
-            before = seen.get(trigger) if seen is not None else None
-            if before is None or version > before:
-                fired.append(Trigger(trigger, version, before))
-        return tuple(fired)
-
     def push(self, index: int, send: Any) -> Task | None:
         """The task of one queued Send, or None (and a warning) when it cannot be run."""
         if not isinstance(send, Send) and hasattr(send, "node") and hasattr(send, "arg"):
@@ -144,10 +130,8 @@ class Planner:
             return None
         ns = child_ns(self.run.ns, send.node)
         id = task_id(self.seed, ns, str(self.step), send.node, PUSH, str(index))
-        version = self.state.versions.get(TASKS)
-        fired = (Trigger(TASKS, version, None),)
         return Task(
-            id, send.node, (PUSH, index, False), task_ns(ns, id), isolate(send.arg), node, (PUSH,), fired, send.timeout
+            id, send.node, (PUSH, index, False), task_ns(ns, id), isolate(send.arg), node, (PUSH,), send.timeout
         )
 
     def _input(self, node: PregelNode, task: Task) -> Any:
@@ -161,6 +145,27 @@ class Planner:
         if node.mapper is not None and value is not MISSING:
             return node.mapper(value)
         return value
+
+
+def _is_woken(state: State, node: PregelNode, seen: Mapping[str, Any] | None) -> bool:
+    """True when a channel that the node listens to holds a value and is newer than the node has seen."""
+    for trigger in node.triggers:
+        version = state.versions.get(trigger)
+        if version is None or not state.available(trigger):
+            continue
+        before = seen.get(trigger) if seen is not None else None
+        if before is None or version > before:
+            return True
+    return False
+
+
+def fired(state: State, task: Task) -> tuple[Trigger, ...]:
+    """The channels that woke a task of the plan on this state, and what its node had seen of them."""
+    if task.path[0] != PULL:
+        return (Trigger(TASKS, state.versions.get(TASKS), None),)
+    seen = state.seen.get(task.node, {})
+    found = ((name, state.versions.get(name), seen.get(name)) for name in task.proc.triggers if state.available(name))
+    return tuple(Trigger(n, v, before) for n, v, before in found if v is not None and (before is None or v > before))
 
 
 def versions_of(state: State, names: str | Sequence[str]) -> tuple[tuple[str, Any], ...]:

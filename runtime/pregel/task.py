@@ -25,7 +25,6 @@ from runtime._words import (
     RESUME,
     RETURN,
 )
-from runtime.events import Trigger
 from runtime.pregel.isolate import isolate
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Task:
     """One run of a node. `writes` is None until the task has finished; then they wait for the barrier."""
 
     __slots__ = (
-        "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fired", "fresh", "handled",
+        "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fresh", "handled",
         "id", "input", "interrupts", "node", "node_error", "ns", "path", "proc", "sent", "started_at", "timeout",
         "triggers", "writes",
     )  # fmt: skip
@@ -61,7 +60,6 @@ class Task:
         input: Any,
         proc: PregelNode,
         triggers: Sequence[str],
-        fired: tuple[Trigger, ...] = (),
         timeout: TimeoutPolicy | None = None,
     ) -> None:
         self.id = id
@@ -71,7 +69,6 @@ class Task:
         self.input = input
         self.proc = proc
         self.triggers = triggers
-        self.fired = fired
         self.timeout = timeout
         self.writes: list[tuple[str, Any]] = []
         self.sent: list[tuple[str, Any]] = []
