@@ -16,7 +16,6 @@ from widgets.history import Checkpoint
 from widgets.live import Live
 from widgets.rehearsal import Edit
 from widgets.session import Session
-from widgets.standing import stands
 from widgets.stateform import ChannelForm, FieldFault, channel_forms, message_words
 from workbench import text
 from workbench.comparison import Comparison
@@ -214,7 +213,7 @@ class Fork(Live):
         finally:
             current = self.session.current
             if current is not None and current.id != base.id:
-                self._done = f"{current.branch}: {stands(self.session.latest)}"
+                self._done = f"{current.branch}: {self.session.stands}"
                 self._show_result(base)
 
     def _show_result(self, base: Checkpoint) -> None:

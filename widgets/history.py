@@ -15,7 +15,7 @@ from workbench import text
 from workbench.comparison import where
 from workbench.diff import diff
 
-__all__ = ["Branch", "Checkpoint", "branches_of", "checkpoint_of", "lineage", "named"]
+__all__ = ["Branch", "Checkpoint", "branches_of", "checkpoint_of", "lineage", "named", "supersteps"]
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,22 @@ def lineage(checkpoints: Sequence[Checkpoint], tip: Checkpoint) -> tuple[Checkpo
     while (parent := known.get(found[-1].parent_id or "")) is not None:
         found.append(parent)
     return tuple(reversed(found))
+
+
+def supersteps(line: Sequence[Checkpoint]) -> int:
+    """How many supersteps ran on the way to the last of a lineage's checkpoints.
+
+    Its step counts edits, replays and inputs as well, with the step that takes an input in; those are left out. What
+    has no checkpoint is counted as run, for a run may keep its last one only.
+    """
+    if not line:
+        return 0
+    others = [
+        one
+        for parent, one in zip((None, *line), line, strict=False)
+        if one.step >= 1 and (one.source != "loop" or (parent is not None and parent.next == ("__start__",)))
+    ]
+    return max(line[-1].step, 0) - len(others)
 
 
 def _label(one: Checkpoint, parent: Checkpoint | None) -> str:

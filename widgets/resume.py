@@ -13,7 +13,6 @@ from widgets.parts import button, control, fault, field_control, values_table
 from widgets.questions import Answers, Ask, Question, question
 from widgets.schema import complaints
 from widgets.session import Session
-from widgets.standing import stands
 from workbench import html, signs, text
 from workbench.html import Html, join, tag
 
@@ -55,6 +54,7 @@ class Resume(Live):
         self._raw: dict[Place, Mapping[str, str]] = {}
         self._faults: dict[Place, dict[int, str]] = {}
         self._snapshot: Any = None
+        self._stands = ""
         self._busy: str | None = None
         self._focus = 0
         self._at: Place | None = None
@@ -67,6 +67,7 @@ class Resume(Live):
         if self._busy and self._snapshot is not None:
             return  # while a run goes on, the cards stay as they were answered
         self._snapshot = self.session.latest
+        self._stands = self.session.stands
         self._questions = tuple(question(one, self._answers) for one in self.session.pending)
         known = {(one.pending.id, i) for one in self._questions for i in range(len(one.asks))}
         for kept in (self._drafts, self._open, self._raw, self._faults):
@@ -178,7 +179,7 @@ class Resume(Live):
         return "\n".join(lines)
 
     def _sentence(self) -> str:
-        return self._busy or stands(self._snapshot)
+        return self._busy or self._stands
 
     # -- as a picture -------------------------------------------------------------------------------------------------
 
@@ -207,7 +208,7 @@ class Resume(Live):
         elif count:
             status, title = "interrupted", "An answer is needed" if count == 1 else f"{count} answers are needed"
         else:
-            status, title = _status(self._snapshot), stands(self._snapshot).partition(": ")[0]
+            status, title = _status(self._snapshot), self._stands.partition(": ")[0]
         pieces = [
             tag("span", html.sign(status), class_=f"wb-sign-box wb-{status}"),
             tag("h2", title, tabindex="-1", data_wb_home=""),
@@ -346,7 +347,7 @@ class Resume(Live):
             return tag("p", "Nothing waits for an answer.", class_="quiet")
         failed = any(task.error for task in snapshot.tasks)
         if failed:
-            words = "" if self.problem else f"{stands(snapshot)}. Earlier supersteps are kept."
+            words = "" if self.problem else f"{self._stands}. Earlier supersteps are kept."
         else:
             words = "Nobody is asked here. The run stopped between two supersteps."
         go = button("Try again" if failed else "Run on", "go on", kind="primary")
@@ -358,7 +359,7 @@ class Resume(Live):
         if snapshot.metadata is None or not snapshot.values:
             return Html("")
         step = snapshot.metadata.get("step", -1)
-        summary = tag("summary", f"State after superstep {step}" if step > 0 else "State at the start")
+        summary = tag("summary", f"State at checkpoint {step}" if step > 0 else "State at the start")
         table = tag("div", values_table(snapshot.values), class_="wb-scroll")
         done = not snapshot.next and not self._busy
         key = f"state-{'done' if done else 'open'}"

@@ -30,7 +30,7 @@ from widgets.errors import (
     UnknownCheckpoint,
     WrongAnswer,
 )
-from widgets.history import Branch, Checkpoint, branches_of, checkpoint_of, lineage, named
+from widgets.history import Branch, Checkpoint, branches_of, checkpoint_of, lineage, named, supersteps
 from widgets.rehearsal import Edit
 from widgets.standing import Pending, asking, questions_of, settled, stands
 from widgets.turns import Notice, Progress, turns_of
@@ -143,7 +143,14 @@ class Session:
     @property
     def words(self) -> str:
         """Where the thread stands, in one sentence without its full stop."""
-        return self.busy or stands(self.latest)
+        return self.busy or self.stands
+
+    @property
+    def stands(self) -> str:
+        """Where the thread stands by its newest checkpoint, whatever runs: "Ended after 5 supersteps"."""
+        snapshot = self.latest
+        over = snapshot.metadata is not None and not snapshot.next
+        return stands(snapshot, self._ran(snapshot) if over else 0)
 
     def checkpoint(self, wanted: Checkpoint | str | int | Mapping[str, Any] | None = None) -> Checkpoint:
         """A checkpoint by itself, its id or the beginning of it, its config, or its step on the current branch.
@@ -276,6 +283,12 @@ class Session:
         writes = saved.pending_writes or () if saved is not None else ()
         return settled(snapshot, {task_id for task_id, channel, value in writes if channel == "__resume__" and value})
 
+    def _ran(self, snapshot: Any) -> int:
+        """How many supersteps led to a snapshot."""
+        known = self.checkpoints
+        here = snapshot.config["configurable"]["checkpoint_id"]
+        return next((supersteps(lineage(known, one)) for one in known if one.id == here), 0)
+
     def _place(self, checkpoint_id: str | None) -> dict[str, Any]:
         place = self._config["configurable"]
         if checkpoint_id is not None:
@@ -377,7 +390,7 @@ class Session:
         try:
             if pending:
                 return by_question(answer, pending)
-            words = stands(self.latest)
+            words = self.stands
             raise WrongAnswer(
                 f"Nothing waits for an answer on thread {self.thread!r}: {words[:1].lower()}{words[1:]}.", given=answer
             )

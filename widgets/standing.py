@@ -27,20 +27,22 @@ class Pending:
     path: tuple[str, ...] = ()
 
 
-def stands(snapshot: Any) -> str:
-    """Where a thread stands: "Waits for your answer at review", "Stopped before tools", "Ended after 5 supersteps"."""
+def stands(snapshot: Any, ran: int) -> str:
+    """Where a thread stands: "Waits for your answer at review", "Stopped before tools", "Ended after 5 supersteps".
+
+    `ran` is how many supersteps led there.
+    """
     if snapshot.metadata is None:
         return "No run yet"
     asked = asking(snapshot)
     failed = next((task for task in snapshot.tasks if task.error and not task.interrupts), None)
-    step = snapshot.metadata.get("step", -1)
     if asked:
         return f"Waits for your answer at {text.listing(asked)}"
     if failed is not None:
         return f"Failed at {named(failed.name)}: {text.value(str(failed.error))}"
     if snapshot.next:
         return f"Stopped before {text.listing(dict.fromkeys(map(named, snapshot.next)))}"
-    return f"Ended after {text.count(max(step, 0), 'superstep')}"
+    return f"Ended after {text.count(ran, 'superstep')}"
 
 
 def asking(snapshot: Any) -> list[str]:

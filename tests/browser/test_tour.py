@@ -72,7 +72,7 @@ def test_clicks_answer_and_fork(notebook: Notebook) -> None:
     tells(notebook, "waits whole 0.0\n['ended', 'waits at approve']\n")
 
     button(notebook, "resume-card", "No").click()
-    expect(title(notebook, "resume-card")).to_have_text("Ended after 6 supersteps")
+    expect(title(notebook, "resume-card")).to_have_text("Ended after 5 supersteps")
     tells(notebook, "ended whole 0.0\n['ended', 'ended']\n")
 
 
@@ -104,7 +104,7 @@ def test_keys_alone_answer_and_fork(notebook: Notebook) -> None:
     expect(title(notebook, "resume-card")).to_have_text("An answer is needed")
     notebook.walk_to(button(notebook, "resume-card", "No"), "Shift+Tab")
     keyboard.press("Enter")
-    expect(title(notebook, "resume-card")).to_have_text("Ended after 6 supersteps")
+    expect(title(notebook, "resume-card")).to_have_text("Ended after 5 supersteps")
     tells(notebook, "ended whole 0.0\n['ended', 'ended']\n")
 
 
@@ -114,7 +114,7 @@ def test_every_cell_of_the_tour_shows_what_it_should(lab: Lab, page: Page, scree
     expect(page.locator(".jp-Notebook [data-mime-type='application/vnd.jupyter.stderr']")).to_have_count(0)
     for cell in ("graph", "record", "strip", "resume-code", "compare"):
         expect(notebook.output(cell).locator("svg.wb-graph").first).to_be_visible()
-    for cell, words in (("resume-card", "Ended after 6 supersteps"), ("fork-form", "Fork teapot at checkpoint 3")):
+    for cell, words in (("resume-card", "Ended after 5 supersteps"), ("fork-form", "Fork teapot at checkpoint 3")):
         expect(title(notebook, cell)).to_contain_text(words)
     if "WORKBENCH_SCREENSHOTS" in os.environ:
         keep_pictures(notebook, screenshots)

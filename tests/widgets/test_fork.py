@@ -46,7 +46,7 @@ def test_fork_and_run_on_makes_a_branch_and_tells_how_it_differs(widget: Fork, p
     assert widget.session.values == {"total": 14, "log": ["a", "b", "c"]}
     assert [one.name for one in widget.session.branches] == ["main", "fork 1"]
     assert widget.base.current
-    assert "fork 1: Ended after 4 supersteps" in drawn(widget)
+    assert "fork 1: Ended after 3 supersteps" in drawn(widget)
     assert "main → fork 1: 1 difference." in drawn(widget)
 
 

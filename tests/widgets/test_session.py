@@ -320,6 +320,24 @@ def test_going_to_a_checkpoint_shows_its_state_and_writes_nothing(steps: Any) ->
     assert len(session.checkpoints) == 5
 
 
+def test_only_supersteps_that_ran_are_counted(steps: Any) -> None:
+    session = Session(steps, "t")
+    session.run({"total": 1})
+    session.fork(2, {"mood": "good"})
+    session.run()
+    assert (session.current.step, session.words) == (4, "Ended after 3 supersteps")
+    session.run({"total": 1})
+    assert (session.current.step, session.words) == (9, "Ended after 6 supersteps")
+    session.replay(1)
+    assert session.words == "Ended after 3 supersteps"
+
+
+def test_supersteps_without_a_checkpoint_are_counted(steps: Any) -> None:
+    session = Session(steps, "t")
+    steps.invoke({"total": 1}, {"configurable": {"thread_id": "t"}}, durability="exit")
+    assert (len(session.checkpoints), session.words) == (1, "Ended after 3 supersteps")
+
+
 def test_a_step_from_an_earlier_checkpoint_begins_a_branch(steps: Any) -> None:
     session = Session(steps, "t")
     session.run({"total": 1})
