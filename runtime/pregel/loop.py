@@ -387,8 +387,8 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
         task.writes = []
     given = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
     given.writes = writes
-    before = dict(state.versions) if run.watched else {}
     step = update(state, [*dropped, given], _next_version(run), progress.step)
+    before = _versions_before(state, step) if run.watched else {}
     _advance(progress, step)
     progress.pending.clear()
     progress.paths.clear()
@@ -663,8 +663,8 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
 
 def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None]:
     """Apply the writes of a superstep, and save what has become of the state."""
-    before: Mapping[str, Any] = dict(progress.state.versions) if run.watched else {}
     step = update(progress.state, tasks, _next_version(run), progress.step)
+    before = _versions_before(progress.state, step) if run.watched else {}
     if run.program.vanishing and progress.shown and progress.last_output is MISSING:
         progress.last_output = progress.state.show(run.output_keys)
     _advance(progress, step)
@@ -679,6 +679,11 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
         progress.source, progress.step = "loop", progress.step + 1
     else:
         yield from persist(run, progress, "loop")
+
+
+def _versions_before(state: State, step: Step) -> Mapping[str, Any]:
+    """The versions that a step's channels have as long as it is not taken in."""
+    return {name: state.versions.get(name) for name in step.channels}
 
 
 def _advance(progress: Progress, step: Step) -> None:
@@ -761,8 +766,8 @@ def _show_finished(run: Run, progress: Progress) -> Routine[None]:
     if not any(name in shown for task in done for name, _ in task.writes):
         return
     state = progress.state.copy()
-    before = dict(state.versions)
     step = update(state, done, _next_version(run), progress.step)
+    before = _versions_before(state, step)
     state.advance(step)
     progress.state, kept = state, progress.state
     progress.shown, progress.last_output = True, state.show(run.output_keys)
@@ -803,10 +808,12 @@ _CONTROL: tuple[type[BaseException], ...] = (GraphBubbleUp,)
 def _planned(run: Run, progress: Progress, task: Task) -> Planned:
     pull = task.path[0] == "__pregel_pull"
     reads = versions_of(task.context.state, task.proc.channels) if pull and task.context is not None else ()
+    metadata = run.template["metadata"]
+    if task.proc.metadata:
+        metadata = {**metadata, **task.proc.metadata}
     return Planned(
         task.id, task.node, task.path, "pull" if pull else "push", task.input, fired(progress.state, task), reads,
-        task.hidden, tuple(task.triggers), {**run.template["metadata"], **task.proc.metadata},
-        (*run.template["tags"], *task.proc.tags),
+        task.hidden, tuple(task.triggers), metadata, (*run.template["tags"], *task.proc.tags),
     )  # fmt: skip
 
 

@@ -171,4 +171,5 @@ def fired(state: State, task: Task) -> tuple[Trigger, ...]:
 def versions_of(state: State, names: str | Sequence[str]) -> tuple[tuple[str, Any], ...]:
     """The channels of an input that hold a value, with their versions."""
     wanted = (names,) if isinstance(names, str) else names
-    return tuple((name, state.versions.get(name)) for name in wanted if name in state.values)
+    versions, values = state.versions, state.values
+    return tuple([(name, versions.get(name)) for name in wanted if name in values])

@@ -18,41 +18,51 @@ from runtime.events import (
     SuperstepPlanned,
     SuperstepUpdated,
     TaskFinished,
+    TaskStarted,
     TaskStreamed,
 )
 from runtime.pregel import debug
 from runtime.pregel.isolate import isolate
-from runtime.pregel.program import as_names
 from runtime.pregel.task import SPECIAL, Task
 
 if TYPE_CHECKING:
     from runtime.pregel.run import Run
 
 Payloads = Iterable[Any]
+Projection = Callable[[Any, Any], Payloads]
 
 
-def _values(run: Run, event: Event) -> Payloads:
-    if isinstance(event, SuperstepUpdated):
-        names = as_names(run.output_keys)
-        if event.source == "resume" or (event.source in ("loop", "partial") and not event.updated.isdisjoint(names)):
-            yield pick(event.values, run.output_keys)
-    elif isinstance(event, TaskFinished) and event.interrupts and not _is_call(event):
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def _values_after(run: Run, event: SuperstepUpdated) -> Payloads:
+    if event.source == "resume" or (event.source != "input" and not event.updated.isdisjoint(run.output_names)):
+        yield pick(event.values, run.output_keys)
+
+
+def _values_at_question(run: Run, event: TaskFinished) -> Payloads:
+    if event.interrupts and not _is_call(event):
         shown = pick(event.values, run.output_keys)
         stop = {INTERRUPT: event.interrupts}
         yield {**shown, **stop} if isinstance(shown, dict) else stop
 
 
-def _updates(run: Run, event: Event) -> Payloads:
-    if isinstance(event, TaskFinished):
-        if event.interrupts:
-            if not _is_call(event):
-                yield {INTERRUPT: event.interrupts}
-        elif event.status in ("ok", "cached") and not event.hidden:
-            chunk = {event.node: update_of(event.writes, run.output_keys)}
-            if event.status == "cached":
-                chunk["__metadata__"] = {"cached": True}
-            yield chunk
-    elif isinstance(event, RunInterrupted) and event.when != "asked" and not run.nested:
+# -- updates ----------------------------------------------------------------------------------------------------------
+
+
+def _update(run: Run, event: TaskFinished) -> Payloads:
+    if event.interrupts:
+        if not _is_call(event):
+            yield {INTERRUPT: event.interrupts}
+    elif event.status in ("ok", "cached") and not event.hidden:
+        chunk = {event.node: update_of(event.writes, run.output_keys)}
+        if event.status == "cached":
+            chunk["__metadata__"] = {"cached": True}
+        yield chunk
+
+
+def _breakpoint(run: Run, event: RunInterrupted) -> Payloads:
+    if event.when != "asked" and not run.nested:
         yield {INTERRUPT: ()}
 
 
@@ -60,44 +70,54 @@ def _is_call(event: TaskFinished) -> bool:
     return len(event.path) == 4 and event.path[3] is True
 
 
-def _tasks(run: Run, event: Event) -> Payloads:
-    if isinstance(event, SuperstepPlanned):
-        for task in event.tasks:
-            if not task.hidden:
-                yield debug.task_payload(task)
-    elif isinstance(event, TaskFinished) and not event.hidden and event.status != "cached":
+# -- tasks, checkpoints, debug ----------------------------------------------------------------------------------------
+
+
+def _begins(run: Run, event: SuperstepPlanned) -> Payloads:
+    return [debug.task_payload(task) for task in event.tasks if not task.hidden]
+
+
+def _ends(run: Run, event: TaskFinished) -> Payloads:
+    if not event.hidden and event.status != "cached":
         yield debug.result_payload(event, run.program.stream_channels)
 
 
-def _checkpoints(run: Run, event: Event) -> Payloads:
-    if isinstance(event, CheckpointSaved) and event.snapshot is not None:
+def _checkpoint(run: Run, event: CheckpointSaved) -> Payloads:
+    if event.snapshot is not None:
         yield debug.checkpoint_payload(event.snapshot)
 
 
-def _debug(run: Run, event: Event) -> Payloads:
-    for kind, project in (("checkpoint", _checkpoints), ("task", _tasks)):
-        for payload in project(run, event):
-            named = "task_result" if isinstance(event, TaskFinished) else kind
-            yield debug.wrapped(event.step, event.at, named, payload)
+def _wrapped(kind: str, project: Projection) -> Projection:
+    def wrapped(run: Run, event: Any) -> Payloads:
+        return [debug.wrapped(event.step, event.at, kind, payload) for payload in project(run, event)]
+
+    return wrapped
 
 
-def _streamed(mode: str) -> Callable[[Run, Event], Payloads]:
-    def project(run: Run, event: Event) -> Payloads:
-        if isinstance(event, TaskStreamed) and event.mode == mode:
+# -- live items -------------------------------------------------------------------------------------------------------
+
+
+def _item(mode: str) -> Projection:
+    def item(run: Run, event: TaskStreamed) -> Payloads:
+        if event.mode == mode:
             yield event.value
 
-    return project
+    return item
 
 
-PROJECTIONS: Mapping[str, Callable[[Any, Event], Payloads]] = {
-    "updates": _updates,
-    "values": _values,
-    "tasks": _tasks,
-    "checkpoints": _checkpoints,
-    "debug": _debug,
-    "custom": _streamed("custom"),
-    "messages": _streamed("messages"),
-    "tools": _streamed("tools"),
+PROJECTIONS: Mapping[str, Mapping[type[Any], Projection]] = {
+    "updates": {TaskFinished: _update, RunInterrupted: _breakpoint},
+    "values": {SuperstepUpdated: _values_after, TaskFinished: _values_at_question},
+    "tasks": {SuperstepPlanned: _begins, TaskFinished: _ends},
+    "checkpoints": {CheckpointSaved: _checkpoint},
+    "debug": {
+        SuperstepPlanned: _wrapped("task", _begins),
+        TaskFinished: _wrapped("task_result", _ends),
+        CheckpointSaved: _wrapped("checkpoint", _checkpoint),
+    },
+    "custom": {TaskStreamed: _item("custom")},
+    "messages": {TaskStreamed: _item("messages")},
+    "tools": {TaskStreamed: _item("tools")},
 }
 
 
@@ -105,9 +125,11 @@ def publish(run: Run, event: Event) -> None:
     """Hand an event to the run's observers and, projected, to the readers of its streams."""
     for watch in run.watches:
         watch(event)
+    kind = type(event)
     for outlet in run.outlets:
-        for mode, project in PROJECTIONS.items():
-            if mode in outlet.modes:
+        for mode, by_event in outlet.projections:
+            project = by_event.get(kind)
+            if project is not None:
                 for payload in project(run, event):
                     outlet.put((run.ns_parts, mode, payload))
 
@@ -118,8 +140,6 @@ def streamed(run: Run, task: Task, mode: str, value: Any) -> None:
     step = context.step if context is not None else -1
     if mode == "attempt":
         if run.watches:
-            from runtime.events import TaskStarted  # noqa: PLC0415
-
             publish(run, TaskStarted(run.id, run.ns, step, run.clock(), task.id, task.node, value))
         return
     publish(run, TaskStreamed(run.id, run.ns, step, run.clock(), task.id, task.node, mode, value))

@@ -32,6 +32,7 @@ from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callbac
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
 from runtime.pregel.program import Program, as_names
+from runtime.pregel.projections import PROJECTIONS, streamed
 from runtime.pregel.task import without_ids
 from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime
 from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
@@ -100,12 +101,13 @@ class Replay:
 class Outlet:
     """Where a stream's chunks go: the modes asked for, and whether nested graphs are shown."""
 
-    __slots__ = ("live", "modes", "put", "root_ns", "subgraphs")
+    __slots__ = ("live", "modes", "projections", "put", "root_ns", "subgraphs")
 
     def __init__(
         self, modes: frozenset[str], subgraphs: bool, put: Callable[[Chunk], None], ns: str, live: bool
     ) -> None:
         self.modes = modes
+        self.projections = [(mode, by_event) for mode, by_event in PROJECTIONS.items() if mode in modes]
         self.subgraphs = subgraphs
         self.put = put
         self.root_ns = ns
@@ -371,8 +373,6 @@ class Run:
 
     def stream(self, task: Task, mode: str, value: Any) -> None:
         """Hand one live item to whoever reads or watches, from whatever thread the task runs in."""
-        from runtime.pregel.projections import streamed  # noqa: PLC0415 - it projects runs
-
         if task.context is not None:
             if task.context.closed:
                 return
