@@ -8,7 +8,7 @@ the picture as titles and data attributes.
 import html
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from workbench import flow, text
@@ -22,8 +22,12 @@ _WRAP = 16
 _LINE = 24
 _FACTS = 34
 _HUB = 4
+_FAN = 12
 _LARGE = 100
 _EM = 13 / 72
+_END = 26
+_TIGHT_END = 14
+_SIDES = "ab"
 
 _HEAD: Mapping[str, Mapping[str, str]] = {
     "graph": {
@@ -57,6 +61,11 @@ _HEAD: Mapping[str, Mapping[str, str]] = {
         "fontname": FONT,
         "fontsize": "12",
     },
+}
+_TIGHT: Mapping[str, Mapping[str, str]] = {
+    "graph": {"pad": "0.1", "nodesep": "0.1", "ranksep": "0.34"},
+    "node": {"margin": "0.07,0.05", "height": "0.36", "width": "0.6"},
+    "end": {"width": "0.5", "margin": "0.07,0.04"},
 }
 _TERMINAL = {"fontsize": "12", "height": "0.3", "width": "0.7", "margin": "0.14,0.04", "color": PALETTE["ink2"]}
 _EDGES: Mapping[str, Mapping[str, str]] = {
@@ -95,9 +104,14 @@ class Sketch(NamedTuple):
     marks: Mapping[str, Mark]
 
 
-def sketch(shape: Topology, direction: Direction = "TB", answers: Mapping[str, Answer] | None = None) -> Sketch:
-    """The drawing of a shape. With `answers`, statuses are written into the nodes, for formats that take no overlay."""
-    made = Writer(direction)
+def sketch(
+    shape: Topology, direction: Direction = "TB", answers: Mapping[str, Answer] | None = None, tight: bool = False
+) -> Sketch:
+    """The drawing of a shape. With `answers`, statuses are written into the nodes, for formats that take no overlay.
+
+    `tight` draws it to stand beside others of its kind: closer, and without facts and labels. Its text is as large.
+    """
+    made = Writer(direction, tight)
     if len(shape.nodes) > _LARGE:  # a good place soon, rather than the best one after minutes
         made.graph.attr("graph", nslimit="1", mclimit="0.1")
     for node in shape.nodes:
@@ -110,6 +124,10 @@ def sketch(shape: Topology, direction: Direction = "TB", answers: Mapping[str, A
     made.back = back - flow.by_itself(places, ways, back) if len(places) <= _LARGE else back
     made.aside = flow.aside(ways)
     busy = Counter(end for way in ways for end in way)
+    hubs = [node.id for node in shape.nodes if busy[node.id] > _HUB and node.kind not in ("start", "end")]
+    # The places of several hubs would ask for orders that go against each other, and a wide fan is clear without.
+    if len(hubs) == 1 and busy[hubs[0]] <= _FAN and not made.across:
+        made.ends = {hub: flow.ends(hub, places, ways, back) for hub in hubs}
     _group(made, made.graph, shape, "", busy, answers or {})
     handled = Counter(edge.target for edge in shape.edges if edge.kind == "error")
     for edge in shape.edges:
@@ -122,10 +140,12 @@ def sketch(shape: Topology, direction: Direction = "TB", answers: Mapping[str, A
 class Writer:
     """Writes DOT through the `graphviz` package, and keeps what each id stands for."""
 
-    def __init__(self, direction: Direction = "TB") -> None:
+    def __init__(self, direction: Direction = "TB", tight: bool = False) -> None:
         import graphviz  # noqa: PLC0415 - `%load_ext workbench` must not wait for it
 
         self.direction = direction
+        self.tight = tight
+        self.ends: dict[str, tuple[list[flow.Way], list[flow.Way]]] = {}
         self.ids: dict[str, str] = {}
         self.marks: dict[str, Mark] = {}
         self.edges = 0
@@ -133,7 +153,7 @@ class Writer:
         self.aside: set[flow.Way] = set()
         self.graph = graphviz.Digraph("workbench")
         for part, attributes in _HEAD.items():
-            self.graph.attr(part, **attributes)
+            self.graph.attr(part, **{**attributes, **(_TIGHT.get(part, {}) if tight else {})})
         self.graph.attr("graph", rankdir=direction)
 
     @property
@@ -152,12 +172,21 @@ class Writer:
         id = f"e{self.edges}"
         self.edges += 1
         self.marks[id] = mark
+        source, target = source + self.port(mark, 0), target + self.port(mark, 1)
         if mark.ends in self.back:
             source, target, attributes = target, source, _turned(attributes)
             attributes["class"] = f"{mark.kind} back"
         elif mark.ends not in self.aside:
             attributes.setdefault("weight", "3")
         self.graph.edge(source, target, id=id, **{"class": mark.kind, **attributes})
+
+    def port(self, mark: Mark, end: Literal[0, 1]) -> str:
+        """Where an edge meets its source (0) or its target (1): on a busy node a place of its own, `:b3`."""
+        for side, ways in zip(_SIDES, self.ends.get(mark.ends[end], ()), strict=False):
+            for place, way in enumerate(ways):
+                if way == mark.ends:
+                    return f":{side}{place}"
+        return ""
 
     def sketch(self) -> Sketch:
         """What has been written."""
@@ -287,18 +316,24 @@ def _head_of(group: Node) -> str:
 def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None) -> None:
     mark = Mark("node", node.id, node.kind, _title(node), classes=_classes(node, edges))
     if node.kind in ("start", "end"):
-        made.node(into, node.id, mark, **_terminal(node))
+        made.node(into, node.id, mark, **{**_terminal(node), **(_TIGHT["end"] if made.tight else {})})
         return
-    roomy = edges > _HUB and not made.across
-    extra: dict[str, str] = {"label": _label(node, answer, max(_WRAP, 4 * edges) if roomy else _WRAP)}
-    if _rows(node, answer):
+    sides = made.ends.get(node.id, ())
+    each = _TIGHT_END if made.tight else _END
+    wide = 0 if made.across or edges <= _HUB else each * (max(map(len, sides)) if sides else edges)
+    extra: dict[str, str] = {"label": _label(node, answer, max(_WRAP, wide // 7), made)}
+    if sides:
+        extra["margin"] = "0.06,0" if made.tight else "0.12,0"
+    elif wide:
+        extra["width"] = f"{wide / 72:.2f}"
+    elif edges > _HUB:
+        extra["height"] = f"{0.26 * edges:.2f}"
+    if not sides and not made.tight and _rows(node, answer):
         extra["margin"] = "0.14,0.05"
     if node.kind == "handler":
         extra["color"] = PALETTE["red"]
     if node.kind == "subgraph":
         extra["peripheries"] = "2"
-    if edges > _HUB:
-        extra["height" if made.across else "width"] = f"{(0.26 if made.across else 0.36) * edges:.2f}"
     if is_wide(node.name) and "width" not in extra:
         extra["width"] = f"{max(0.95, room(wrap(node.name)) + 0.3):.2f}"
     made.node(into, node.id, mark, **extra, **_answered(answer))
@@ -346,9 +381,11 @@ def _rows(node: Node, answer: Answer | None = None) -> list[str]:
     return cells
 
 
-def _label(node: Node, answer: Answer | None, at: int) -> str:
-    rows = _rows(node, answer)
-    if not rows and not node.pauses and not node.deferred:
+def _label(node: Node, answer: Answer | None, at: int, made: Writer) -> str:
+    rows = [] if made.tight else _rows(node, answer)
+    bare = not rows and not node.pauses and not node.deferred
+    sides = made.ends.get(node.id)
+    if bare and not sides:
         return plain(wrap(node.name, at))
     body = [f"<TD>{escape(wrap(node.name, at))}</TD>", *rows]
     if node.deferred:
@@ -357,7 +394,19 @@ def _label(node: Node, answer: Answer | None, at: int) -> str:
         body = [f"<TD>{font('‖ pauses before', 'orange-ink')}</TD>", _rule("orange", 3), *body]
     if "after" in node.pauses:
         body = [*body, _rule("orange", 3), f"<TD>{font('‖ pauses after', 'orange-ink')}</TD>"]
-    return table(body, padding=2 if node.pauses or node.deferred else 1)
+    whole = table(body, padding=2 if node.pauses or node.deferred else 1)
+    return _with_ends(whole, sides, made) if sides else whole
+
+
+def _with_ends(label: str, sides: Sequence[Sequence[flow.Way]], made: Writer) -> str:
+    """A label with a row of places above it and one below, so that every edge of a busy node ends at its own."""
+    wide = _TIGHT_END if made.tight else _END
+    rows = []
+    for side, ways in zip(_SIDES, sides, strict=True):
+        ports = "".join(f'<TD PORT="{side}{i}" WIDTH="{wide}" HEIGHT="2"></TD>' for i in range(len(ways)))
+        rows.append(f"<TD>{table([ports], 0)[1:-1]}</TD>" if ports else '<TD HEIGHT="2"></TD>')
+    above, below = rows if made.direction != "BT" else reversed(rows)
+    return table([above, f'<TD HEIGHT="{24 if made.tight else 28}">{label[1:-1]}</TD>', below], 0)
 
 
 def _rule(colour: str, thick: int) -> str:
@@ -382,7 +431,7 @@ def _edge(made: Writer, edge: Edge) -> None:
     answers = f": {', '.join(edge.labels)}" if edge.labels and edge.kind != "error" else ""
     title = f"{source} to {target}, {how}{router}{known}{answers}"
     mark = Mark("edge", f"{edge.source} → {edge.target}", edge.kind, title, (edge.source, edge.target))
-    extra = {"label": plain(label(*edge.labels))} if edge.labels else {}
+    extra = {"label": plain(label(*edge.labels))} if edge.labels and not made.tight else {}
     made.edge(made.ids[edge.source], made.ids[edge.target], mark, **_EDGES[edge.kind], **extra)
 
 

@@ -44,7 +44,7 @@ class Drawing:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     lit: frozenset[str | tuple[str, str]] = frozenset()
     current: str | None = None
-    corner: Literal["left", "right"] = "left"
+    corner: svg.Corner = "left"
     said: Mapping[Status, str] = field(default_factory=dict)
 
     @property
@@ -166,13 +166,18 @@ def draw(
 
 
 def of_shape(
-    shape: Topology, *, direction: Direction = "TB", theme: Theme | None = None, limit: int = LIMIT
+    shape: Topology,
+    *,
+    direction: Direction = "TB",
+    theme: Theme | None = None,
+    limit: int = LIMIT,
+    tight: bool = False,
 ) -> Drawing:
-    """The picture of a shape that is known already."""
+    """The picture of a shape that is known already; a `tight` one stands beside others, so it tells only the names."""
     if shape.size > limit:
         sketch, refusal = Sketch("", {}), _refusal(shape, limit)
     else:
-        sketch, refusal = dot.sketch(shape, direction), ""
+        sketch, refusal = dot.sketch(shape, direction, tight=tight), ""
     return Drawing(
         sketch,
         outline.title(shape),
@@ -182,6 +187,7 @@ def of_shape(
         direction,
         theme,
         refusal,
+        corner="over" if tight else "left",
     )
 
 

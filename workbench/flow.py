@@ -6,7 +6,7 @@ declared. `backward` gives those edges; they are drawn upward.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 Way = tuple[str, str]
 
@@ -46,6 +46,23 @@ def by_itself(nodes: Sequence[str], ways: Iterable[Way], back: set[Way]) -> set[
             ahead.setdefault(source, []).append(target)
     pairs = {(source, target) for source, target in back if (target, source) in every}
     return {(source, target) for source, target in pairs if source not in _reached(nodes[0], ahead, without=target)}
+
+
+def ends(node: str, nodes: Sequence[str], ways: Iterable[Way], back: Collection[Way]) -> tuple[list[Way], list[Way]]:
+    """The ways that meet a node from above, and those that do from below, from left to right.
+
+    Ways of the same neighbour stand side by side; the neighbours stand in the order in which they were declared.
+    """
+    place = {one: index for index, one in enumerate(nodes)}
+    sides: tuple[list[Way], list[Way]] = ([], [])
+    for way in dict.fromkeys(ways):
+        source, target = way
+        if node in way and source != target:
+            upper = target if way in back else source
+            sides[upper == node].append(way)
+    for side in sides:
+        side.sort(key=lambda way: place.get(way[way[0] == node], len(nodes)))
+    return sides
 
 
 def _reached(first: str, ahead: dict[str, list[str]], without: str) -> set[str]:

@@ -99,7 +99,8 @@ class Strip:
 
     def fragment(self) -> Html:
         """The strip as HTML, to set into something larger."""
-        columns = f"grid-template-columns: 150px repeat({len(self.supersteps)}, minmax(max-content, 1fr))"
+        every = f"repeat({len(self.supersteps)}, minmax(max-content, 1fr))"
+        columns = f"grid-template-columns: minmax(112px, max-content) {every}"
         strip = html.tag("div", *self._cells(), class_="wb-strip", style=columns)
         return html.join([strip, *(html.tag("p", words, class_="small quiet") for words in self._gap())])
 
@@ -113,11 +114,13 @@ class Strip:
         yield html.tag("div", self._key(), class_="name small quiet")
         for superstep, end in zip(self.supersteps, ends, strict=True):
             lit = overlay.lit(self.index, superstep)
-            yield html.tag("div", inline(self.graph, overlay.statuses(superstep.tasks.values()), lit), class_=end)
+            answers = overlay.statuses(superstep.tasks.values())
+            yield html.tag("div", inline(self.graph, answers, lit, tight=True), class_=end)
         yield html.tag("div", "channel, after the step", class_="name small quiet")
         yield from (html.tag("div", class_=end) for end in ends)
         for name, marks in self.versions().items():
-            yield html.tag("div", html.code(name), class_="name")
+            breakable = html.tag("code", html.join(name.split(":"), ":<wbr>"))
+            yield html.tag("div", breakable, class_="name")
             last = "·"
             for mark, end in zip(marks, ends, strict=True):
                 shown_mark = html.version(mark, True) if mark else html.tag("span", last, class_="v")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from workbench import html, overlay, text
-from workbench.drawing import TooLarge, draw
+from workbench import html, overlay, text, topology
+from workbench.drawing import TooLarge, of_shape
 from workbench.frames import tasks_in_words
 from workbench.html import Html
 from workbench.index import Index, Run, Superstep, Task, is_state
@@ -216,11 +216,13 @@ def _runs(run: Run) -> str:
     return f"Runs {tasks_in_words(tasks)}, {done} of {len(tasks)} done"
 
 
-def inline(graph: Any, answers: dict[str, Answer], lit: frozenset[tuple[str, str]] = frozenset()) -> Html:
+def inline(
+    graph: Any, answers: dict[str, Answer], lit: frozenset[tuple[str, str]] = frozenset(), tight: bool = False
+) -> Html:
     """The graph's drawing with statuses on it, without key; a sentence where it cannot be drawn."""
     if graph is None:
         return Html("")
     try:
-        return draw(graph).lay(answers, lit).inline()
+        return of_shape(topology.of(graph), tight=tight).lay(answers, lit).inline()
     except (LayoutError, TooLarge, TypeError) as error:
         return html.tag("p", str(error), class_="small quiet drawing")

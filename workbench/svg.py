@@ -27,6 +27,9 @@ VARIABLE: Final = "WORKBENCH_DOT"
 """The environment variable that names the layout program."""
 
 TIMEOUT: Final = 60.0
+Corner = Literal["left", "right", "over"]
+"""Where a node's sign stands: on its upper left or right corner, or so high on the left one that it clears the name."""
+
 _SHAPES = ("path", "polygon", "ellipse", "polyline")
 _PAD = 10.0
 
@@ -108,7 +111,7 @@ def lay(
     root: ET.Element,
     answers: Mapping[str, Answer],
     lit: Collection[str | tuple[str, str]] = (),
-    corner: Literal["left", "right"] = "left",
+    corner: Corner = "left",
 ) -> ET.Element:
     """The picture with a superstep laid on it, in place: statuses on nodes, blue on the edges that carried a trigger.
 
@@ -265,7 +268,7 @@ def _light(group: ET.Element) -> None:
         words.set("fill", PALETTE["blue-ink"])
 
 
-def _answer(group: ET.Element, answer: Answer, corner: str) -> None:
+def _answer(group: ET.Element, answer: Answer, corner: Corner) -> None:
     look = LOOKS[answer.status]
     many = f", {answer.tasks} tasks" if answer.tasks else ""
     said = f"{group.get('aria-label')}; {look.words}{many}{f'; {answer.fact}' if answer.fact else ''}"
@@ -281,7 +284,7 @@ def _answer(group: ET.Element, answer: Answer, corner: str) -> None:
     if look.filled and "cluster" not in str(group.get("class")).split():
         outline.set("fill", PALETTE[f"{look.colour}-tint"])
     left, top, right, _ = box(group)
-    badge(group, answer, left + 3 if corner == "left" else right - 3, top + 3)
+    badge(group, answer, right - 3 if corner == "right" else left + 3, top - 4 if corner == "over" else top + 3)
 
 
 def _key(

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from workbench import draw, svg
-from workbench.drawing import TooLarge
+from workbench.drawing import TooLarge, of_shape
 from workbench.signs import LOOKS, STATUSES, Answer
 from workbench.topology import END, START, Edge, Join, Node, Topology
 
@@ -83,11 +83,12 @@ def test_a_wide_name_gets_the_width_it_needs():
     assert right - left >= 11 * 13
 
 
-def test_a_hub_is_wide_enough_for_its_edges():
+def test_each_edge_of_a_hub_ends_at_a_place_of_its_own():
     names = ["hub", *(f"n{i}" for i in range(9))]
-    root = draw(shape(*names, edges=[Edge("hub", name) for name in names[1:]])).element()
-    left, _, right, _ = svg.box(svg.nodes(root)["hub"])
-    assert right - left >= 9 * 0.36 * 72 - 1
+    source = draw(shape(*names, edges=[Edge("hub", name) for name in names[1:]])).source
+    tails = re.findall(r"n1:(b\d) -> ", source)
+    assert tails == [f"b{i}" for i in range(9)]
+    assert all(source.count(f'PORT="{tail}"') == 1 for tail in tails)
 
 
 def test_every_node_and_edge_says_what_it_is():
@@ -280,3 +281,25 @@ def test_members_of_a_join_land_beside_each_other():
     tops = {svg.box(svg.nodes(root)[name])[3] for name in "abc"}
     assert bar[3] - bar[1] < 12
     assert max(tops) < bar[1]
+
+
+def test_a_tight_drawing_tells_only_names_in_letters_as_large_and_takes_less_room():
+    edges = [Edge("agent", "tool", "conditional", ("yes",)), Edge("tool", "agent"), Edge("agent", END)]
+    wide, tight = (
+        of_shape(shape("agent", "tool", edges=edges, asks=True), tight=one).element() for one in (False, True)
+    )
+    assert float(tight.get("width")) < float(wide.get("width"))
+    assert ("asks a person" in words(wide), "yes" in words(wide)) == (True, True)
+    assert ("asks a person" in words(tight), "yes" in words(tight)) == (False, False)
+    assert {text.get("font-size") for text in tight.iter(f"{SVG}text")} <= {"13.00", "12.00"}
+    assert "asks a person" in "".join(title.text for title in tight.iter(f"{SVG}title"))
+
+
+def test_the_places_of_a_hub_are_for_the_only_one_with_few_edges():
+    two = [Edge(a, b) for a in ("p", "q") for b in ("w", "x", "y", "z", "v")]
+    fan = [Edge("hub", f"n{i}") for i in range(13)]
+    for many in (
+        shape("p", "q", "v", "w", "x", "y", "z", edges=two),
+        shape("hub", *(f"n{i}" for i in range(13)), edges=fan),
+    ):
+        assert "PORT=" not in of_shape(many).source

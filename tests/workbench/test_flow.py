@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.flow import aside, backward, by_itself
+from workbench.flow import aside, backward, by_itself, ends
 
 
 def test_a_line_has_no_way_back():
@@ -51,3 +51,11 @@ def test_without_the_ways_back_no_loop_is_left(ways):
         free = {way for way in left if way[0] not in targets}
         assert free, f"a loop is left in {left}"
         left -= free
+
+
+def test_the_ways_of_a_node_stand_side_by_side_with_those_of_the_same_neighbour():
+    nodes = ["start", "agent", "look", "ask", "end"]
+    ways = [("start", "agent"), ("agent", "ask"), ("agent", "look"), ("agent", "end"), ("look", "agent")]
+    above, below = ends("agent", nodes, [*ways, ("agent", "agent")], back={("look", "agent")})
+    assert above == [("start", "agent")]
+    assert below == [("agent", "look"), ("look", "agent"), ("agent", "ask"), ("agent", "end")]
