@@ -323,7 +323,7 @@ def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None
     wide = 0 if made.across or edges <= _HUB else each * (max(map(len, sides)) if sides else edges)
     extra: dict[str, str] = {"label": _label(node, answer, max(_WRAP, wide // 7), made)}
     if sides:
-        extra["margin"] = "0.06,0" if made.tight else "0.12,0"
+        extra["margin"] = "0.04,0"
     elif wide:
         extra["width"] = f"{wide / 72:.2f}"
     elif edges > _HUB:
@@ -400,13 +400,13 @@ def _label(node: Node, answer: Answer | None, at: int, made: Writer) -> str:
 
 def _with_ends(label: str, sides: Sequence[Sequence[flow.Way]], made: Writer) -> str:
     """A label with a row of places above it and one below, so that every edge of a busy node ends at its own."""
-    wide = _TIGHT_END if made.tight else _END
+    wide, room = (_TIGHT_END, 'HEIGHT="24" CELLPADDING="4"') if made.tight else (_END, 'HEIGHT="28" CELLPADDING="6"')
     rows = []
     for side, ways in zip(_SIDES, sides, strict=True):
         ports = "".join(f'<TD PORT="{side}{i}" WIDTH="{wide}" HEIGHT="2"></TD>' for i in range(len(ways)))
         rows.append(f"<TD>{table([ports], 0)[1:-1]}</TD>" if ports else '<TD HEIGHT="2"></TD>')
     above, below = rows if made.direction != "BT" else reversed(rows)
-    return table([above, f'<TD HEIGHT="{24 if made.tight else 28}">{label[1:-1]}</TD>', below], 0)
+    return table([above, f"<TD {room}>{label[1:-1]}</TD>", below], 0)
 
 
 def _rule(colour: str, thick: int) -> str:
