@@ -19,6 +19,7 @@ from workbench.html import Html, join, tag
 __all__ = ["ForkView", "View"]
 
 _LISTED = 200
+_CHANGES = ("channel", "before", "after", "how")
 _TEXT = Field((), "text", "text")
 
 
@@ -215,7 +216,7 @@ class ForkView:
             )
             label = form.lead if alone else f"{'.'.join(one.path)} ({one.words})"
             note = self._note(form, one)
-            piece = control(label, drawn, note or " ", wrong, f"value-{name}")
+            piece = control(label, drawn, note, wrong, f"value-{name}", reserved=True)
             wide = alone or one.kind in ("json", "lines")
             shown.append(tag("div", piece, class_="wb-wide" if wide else None, data_wb_key=f"at-{name}"))
         return tag("div", *shown, class_="wb-fields")
@@ -352,19 +353,14 @@ class ForkView:
         view = self.view
         if view.reason:
             body = tag("p", view.reason, class_="wb-problem")
+        elif view.edit is not None and view.edit.changes:
+            body = html.table(_CHANGES, list(self._rows(view.edit)), mono=("channel",), wide=True)
         elif view.faults:
-            body = tag("p", f"{text.count(len(view.faults), 'field')} cannot be read yet.", class_="quiet")
-        elif view.edit is None or not view.edit.changes:
-            words = (
-                "Nothing changes yet."
-                if view.edit is None
-                else "Nothing changes in the state; only what runs next may."
-            )
-            body = tag("p", words, class_="quiet")
+            body = _no_changes(f"{text.count(len(view.faults), 'field')} cannot be read yet.")
+        elif view.edit is not None:
+            body = _no_changes("Nothing changes in the state; only what runs next may.")
         else:
-            body = html.table(
-                ("channel", "before", "after", "how"), list(self._rows(view.edit)), mono=("channel",), wide=True
-            )
+            body = _no_changes("Nothing changes yet.")
         return tag("div", tag("h3", "What will change"), body, class_="wb-diff")
 
     def _rows(self, edit: Edit) -> Iterator[list[Any]]:
@@ -433,6 +429,13 @@ class ForkView:
             button("Reset", "reset", kind="text", disabled=not (view.edit or wrong or view.raw)),
             class_="row wb-buttons",
         )
+
+
+def _no_changes(words: str) -> Html:
+    """The table of changes before there are any: as high as with the first one, so that this moves nothing."""
+    heads = (tag("th", head, scope="col") for head in _CHANGES)
+    row = tag("tr", tag("td", words, class_="quiet", colspan=len(_CHANGES)))
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", row), class_="wb-table wide")
 
 
 def _moment(words: str) -> Html:

@@ -60,9 +60,12 @@ def button(
     )
 
 
-def control(label: str, shown: Html, note: str = "", wrong: str = "", id: str | None = None) -> Html:
-    """A control under its label, with a quiet note or what is wrong below it."""
-    below = fault(wrong, id) if wrong else tag("div", note, class_="small quiet") if note else Html("")
+def control(
+    label: str, shown: Html, note: str = "", wrong: str = "", id: str | None = None, *, reserved: bool = False
+) -> Html:
+    """A control under its label, with a quiet note or what is wrong below it; `reserved` keeps a line for the note."""
+    kind = "small quiet wb-note" if reserved else "small quiet"
+    below = fault(wrong, id) if wrong else tag("div", note, class_=kind) if note or reserved else Html("")
     return tag("div", tag("label", label, for_=id), shown, below, class_="wb-control")
 
 

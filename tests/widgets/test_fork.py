@@ -76,6 +76,23 @@ def test_what_cannot_be_read_is_said_beside_its_field_and_nothing_is_written(wid
     assert len(widget.session.branches) == 1
 
 
+def test_typing_moves_nothing_in_the_form(widget: Fork, press: Any) -> None:
+    def lines() -> int:
+        return drawn(widget).count("wb-note")
+
+    before = lines()
+    press(widget, "edit", form={"0-0": "10", "2-0": "good", "as-node": "a"})
+    assert lines() == before == 3
+
+
+def test_a_field_is_spoken_by_what_stands_over_it(compiled: Any) -> None:
+    session = Session(compiled(Shop, a=lambda state: {}), "t")
+    session.run({"order": Order(item="cup", total=84.0), "paid": 1.0})
+    shown = drawn(Fork(session))
+    assert '"aria-label": "paid, is added to 1.0"' in shown
+    assert ('["label", {"for": "value-0-1"}, "total (number)"]' in shown, "order.total" in shown) == (True, False)
+
+
 def test_reset_shows_the_checkpoint_as_it_is(widget: Fork, press: Any) -> None:
     press(widget, "edit", form={"0-0": "10", "2-0": "good", "as-node": "b"})
     press(widget, "reset")
