@@ -7,22 +7,30 @@ what the graph itself says. Nothing is written before a button is pressed, and b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from widgets import rehearsal
 from widgets.errors import EditRefused
-from widgets.forkview import ForkView, View
+from widgets.forkview import Done, ForkView, View
 from widgets.history import Checkpoint
 from widgets.live import Live
+from widgets.parts import minus
 from widgets.rehearsal import Edit
 from widgets.session import Session
 from widgets.stateform import ChannelForm, FieldFault, channel_forms, message_words
 from workbench import text
-from workbench.comparison import Comparison
 from workbench.diff import ABSENT
 from workbench.html import Html
 
 __all__ = ["Fork"]
+
+
+class Made(NamedTuple):
+    """What a button did: it left one branch and made or went on with another; `id` is a fork that nothing ran yet."""
+
+    left: str
+    branch: str
+    id: str | None
 
 
 class Fork(Live):
@@ -49,8 +57,8 @@ class Fork(Live):
         self._faults: dict[tuple[str, int], str] = {}
         self._edit: Edit | None = None
         self._reason = ""
-        self._done = ""
-        self._result: Comparison | None = None
+        self._made: Made | None = None
+        self._done: Done | None = None
         if checkpoint is not None:
             self._base = self.session.checkpoint(checkpoint)
         self.refresh()
@@ -69,6 +77,21 @@ class Fork(Live):
             self._pick(kept)
         elif kept is not None:
             self._base = kept  # it may have become, or ceased to be, the current one
+        self._done = self._told()
+
+    def _told(self) -> Done | None:
+        """What came of the last fork, as its branch stands now: others may have gone on with it."""
+        made = self._made
+        tip = next((one for one in reversed(self._checkpoints) if made and one.branch == made.branch), None)
+        if made is None or tip is None:
+            return None
+        if tip.id == made.id:
+            words = f"Forked: {tip.branch} goes on with checkpoint {minus(tip.step)}, {tip.stands}"
+        else:
+            words = f"{tip.branch}: {self.session.stands if tip.current else tip.stands}"
+        result = self.session.compare(made.left, made.branch) if made.left != made.branch else None
+        failed = tip.current and any(task.error for task in self.session.latest.tasks)
+        return Done(words, tip, failed, result)
 
     @property
     def base(self) -> Checkpoint | None:
@@ -99,14 +122,14 @@ class Fork(Live):
         elif do == "switch":
             self._switch(str(given.get("channel")), bool(given.get("overwrite")), form)
         elif do in ("edit", "fork", "run"):
-            self._done, self._result = "", None
             self._type(form)
             self._check()
+            self._made = None
             if do != "edit" and self._ready(do):
                 self.work(self._fork if do == "fork" else self._fork_and_run)
 
     def _take_up(self, wanted: str) -> None:
-        self._done, self._result = "", None
+        self._made = None
         self._pick(self.session.checkpoint(wanted))
 
     def _pick(self, base: Checkpoint | None) -> None:
@@ -196,8 +219,7 @@ class Fork(Live):
         values = _unwrapped(self._read()[0])
         made = self.session.fork(base, values, edit.as_node).checkpoint
         if made is not None:
-            self._done = f"Forked: {made.branch} goes on with checkpoint {_minus(made.step)}, {made.stands}"
-            self._show_result(base)
+            self._go_to(made, Made(base.branch, made.branch, made.id))
 
     def _fork_and_run(self) -> None:
         base = self._base
@@ -213,16 +235,12 @@ class Fork(Live):
         finally:
             current = self.session.current
             if current is not None and current.id != base.id:
-                self._done = f"{current.branch}: {self.session.stands}"
-                self._show_result(base)
+                self._go_to(current, Made(base.branch, current.branch, None))
 
-    def _show_result(self, base: Checkpoint) -> None:
+    def _go_to(self, current: Checkpoint, made: Made) -> None:
         """Go to the new branch's end, and tell how it differs from the branch that was left."""
-        current = self.session.current
-        if current is not None:
-            self._pick(current)
-            if current.branch != base.branch:
-                self._result = self.session.compare(base.branch, current.branch)
+        self._made = made
+        self._pick(current)
 
     # -- as text ------------------------------------------------------------------------------------------------------
 
@@ -256,7 +274,6 @@ class Fork(Live):
                 problem=self.problem,
                 edit=self._edit,
                 done=self._done,
-                result=self._result,
                 busy=self.session.busy,
                 as_node=self._as_node or (last[0] if len(last) == 1 else ""),
                 last=last,
@@ -268,7 +285,3 @@ class Fork(Live):
 def _unwrapped(values: Mapping[str, Any]) -> Any:
     """The values as the graph takes them: those of a state that is no mapping are its one value."""
     return values["__root__"] if values.keys() == {"__root__"} else dict(values)
-
-
-def _minus(step: int) -> str:
-    return str(step).replace("-", "−")  # noqa: RUF001 - a minus sign for people

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from widgets.fields import Field
 from widgets.history import Checkpoint, named
-from widgets.parts import button, control, fault, field_control, radio, select
+from widgets.parts import button, control, fault, field_control, minus, radio, select
 from widgets.rehearsal import Change, Edit
 from widgets.stateform import ROLES, ChannelForm
-from workbench import html, text
+from workbench import html, signs, text
 from workbench.comparison import Comparison
 from workbench.diff import ABSENT
 from workbench.html import Html, join, tag
 
-__all__ = ["ForkView", "View"]
+__all__ = ["Done", "ForkView", "View"]
 
 _LISTED = 200
 _CHANGES = ("channel", "before", "after", "how")
 _TEXT = Field((), "text", "text")
+
+
+class Done(NamedTuple):
+    """What came of a fork: in words, the end of its branch, and how it differs from the branch that was left."""
+
+    words: str
+    tip: Checkpoint
+    failed: bool
+    result: Comparison | None
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,7 @@ class View:
     reason: str
     problem: str
     edit: Edit | None
-    done: str
-    result: Comparison | None
+    done: Done | None
     busy: str | None
     as_node: str
     last: tuple[str, ...]
@@ -68,7 +76,7 @@ class ForkView:
             tag("div", _moment("3 Check"), self._check(view.base)),
             class_="wb-columns",
         )
-        said = view.busy or view.problem or view.reason or view.done
+        said = view.busy or view.problem or view.reason or (view.done.words if view.done else "")
         say = tag("div", said, class_="wb-say", role="status", aria_live="polite", data_wb_key="say")
         return tag("div", self._head(view.base), columns, say, class_="wb-stack", data_wb_form="", data_wb_key="fork")
 
@@ -80,7 +88,7 @@ class ForkView:
             f"Fork {self.view.thread} at checkpoint {_step(base)}{where}",
             tabindex="-1",
             data_wb_home="",
-            data_wb_focus=f"done-{self.view.done}-{base.id}" if self.view.done else None,
+            data_wb_focus=f"done-{base.id}" if self.view.done else None,
         )
         return tag("div", title, class_="wb-head")
 
@@ -331,22 +339,22 @@ class ForkView:
                 tag("div", tag("p", view.problem, class_="wb-problem"), class_="card bad wb-refused", role="alert")
             )
         if view.done:
-            pieces.append(self._done(base))
+            pieces.append(self._done(view.done))
         pieces.append(self._changes())
         pieces.append(self._next(base))
         pieces.append(tag("div", *self._branch(base), class_="wash wb-branching"))
         pieces.append(self._buttons(base))
         return tag("div", *pieces, class_="wb-check")
 
-    def _done(self, base: Checkpoint) -> Html:
-        sign: Any = "interrupted" if base.waits else "next" if base.next else "ran"
-        failed = bool(self.view.problem)
-        head = tag("div", html.sign("failed" if failed else sign), tag("b", self.view.done), class_="row wb-done")
+    def _done(self, done: Done) -> Html:
+        tip = done.tip
+        sign: signs.Status = "failed" if done.failed else "interrupted" if tip.waits else "next" if tip.next else "ran"
+        head = tag("div", html.sign(sign), tag("b", done.words), class_="row wb-done")
         pieces = [head]
-        if base.waits:
+        if tip.waits and tip.current:
             pieces.append(tag("p", "Answer it with ", html.code("Resume(session)"), ".", class_="small quiet"))
-        if self.view.result is not None:
-            pieces.append(tag("div", self.view.result.fragment(), class_="wb-scroll wb-result"))
+        if done.result is not None:
+            pieces.append(tag("div", done.result.fragment(), class_="wb-scroll wb-result"))
         return tag("div", *pieces, class_="wb-stack")
 
     def _changes(self) -> Html:
@@ -404,11 +412,11 @@ class ForkView:
         leaves = any(one.parent_id == base.id for one in self.view.checkpoints) or bool(base.next)
         if leaves:
             return [
-                f"A new branch starts with checkpoint {_minus(base.step + 1)}. The branch ",
+                f"A new branch starts with checkpoint {minus(base.step + 1)}. The branch ",
                 tag("b", base.branch),
                 " stays as it is.",
             ]
-        return [f"Checkpoint {_minus(base.step + 1)} follows the end of ", tag("b", base.branch), ". Nothing is lost."]
+        return [f"Checkpoint {minus(base.step + 1)} follows the end of ", tag("b", base.branch), ". Nothing is lost."]
 
     def _buttons(self, base: Checkpoint) -> Html:
         view = self.view
@@ -443,11 +451,7 @@ def _moment(words: str) -> Html:
 
 
 def _step(one: Checkpoint) -> str:
-    return _minus(one.step)
-
-
-def _minus(step: int) -> str:
-    return str(step).replace("-", "−")  # noqa: RUF001 - a minus sign for people
+    return minus(one.step)
 
 
 def _told(value: Any) -> str:

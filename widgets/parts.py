@@ -30,7 +30,7 @@ from widgets.fields import Field
 from workbench import html
 from workbench.html import Html, join, tag
 
-__all__ = ["button", "control", "fault", "field_control", "still", "tree", "values_table"]
+__all__ = ["button", "control", "fault", "field_control", "minus", "still", "tree", "values_table"]
 
 Node = str | list[Any]
 """A text, or an element as `[tag, {attribute: value}, child, …]`."""
@@ -131,6 +131,11 @@ def values_table(values: Any, label: str = "channel") -> Html:
     held = values if isinstance(values, Mapping) else {"state": values}
     rows = [[str(name), html.value(one)] for name, one in held.items()]
     return html.table((label, "value"), rows, mono=(label,), wide=True)
+
+
+def minus(step: int) -> str:
+    """A step's number, with a minus sign for people."""
+    return str(step).replace("-", "−")  # noqa: RUF001 - as the docstring says
 
 
 def _input(**attributes: Any) -> Html:

@@ -188,6 +188,21 @@ def test_a_fork_that_waits_says_how_to_answer(asks: Any, press: Any) -> None:
     assert "Resume(session)" in drawn(widget)
 
 
+def test_what_came_of_a_fork_follows_what_others_do_with_it(asks: Any, press: Any) -> None:
+    session = Session(asks, "t")
+    session.run({"total": 0})
+    widget = Fork(session, checkpoint=1)
+    press(widget, "run", form={"2-0": "good", "as-node": "draft"})
+    waited = drawn(widget)
+    Session(asks, "t").resume("yes")
+    ended = drawn(widget)
+    assert "fork 1: Waits for your answer at approve" in waited
+    assert "fork 1: Ended after 3 supersteps" in ended
+    assert ("Resume(session)" in waited, "Resume(session)" in ended) == (True, False)
+    assert "main → fork 1: 1 difference." in waited
+    assert "main → fork 1: 2 differences." in ended
+
+
 def test_it_follows_what_others_do_on_the_thread(widget: Fork) -> None:
     widget.session.fork(2, {"mood": "good"})
     assert "fork 1" in drawn(widget)
