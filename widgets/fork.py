@@ -124,9 +124,17 @@ class Fork(Live):
         elif do in ("edit", "fork", "run"):
             self._type(form)
             self._check()
+            if do != "edit" and self._behind():
+                self.refuse()
+                return
             self._made = None
             if do != "edit" and self._ready(do):
                 self.work(self._fork if do == "fork" else self._fork_and_run)
+
+    def _behind(self) -> bool:
+        """True when the thread has a newer checkpoint than those that are shown."""
+        current = self.session.current
+        return current is not None and current.id not in {one.id for one in self._checkpoints}
 
     def _take_up(self, wanted: str) -> None:
         self._made = None
@@ -272,6 +280,7 @@ class Fork(Live):
                 faults=self._faults,
                 reason=self._reason,
                 problem=self.problem,
+                trouble=self.trouble(),
                 edit=self._edit,
                 done=self._done,
                 busy=self.session.busy,

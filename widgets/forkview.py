@@ -46,6 +46,7 @@ class View:
     faults: Mapping[tuple[str, int], str]
     reason: str
     problem: str
+    trouble: Html
     edit: Edit | None
     done: Done | None
     busy: str | None
@@ -335,9 +336,7 @@ class ForkView:
         view = self.view
         pieces = []
         if view.problem:
-            pieces.append(
-                tag("div", tag("p", view.problem, class_="wb-problem"), class_="card bad wb-refused", role="alert")
-            )
+            pieces.append(view.trouble)
         if view.done:
             pieces.append(self._done(view.done))
         pieces.append(self._changes())

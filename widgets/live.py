@@ -22,7 +22,7 @@ import traitlets
 from IPython.core.getipython import get_ipython
 
 from widgets.errors import SessionError
-from widgets.parts import still, tree
+from widgets.parts import button, minus, still, tree
 from widgets.session import Session
 from widgets.turns import Notice
 from workbench import html, text
@@ -55,6 +55,7 @@ class Live(anywidget.AnyWidget):
         super().__init__(name=self.named.lower(), **options)
         self.session = session
         self.problem = ""
+        self._stale = False
         self._worker: threading.Thread | None = None
         self._later: threading.Timer | None = None
         self._parent: Any = None
@@ -81,13 +82,32 @@ class Live(anywidget.AnyWidget):
         """Do what a person asks for. A `SessionError` that is raised is shown."""
         raise NotImplementedError
 
+    @property
+    def stale(self) -> bool:
+        """True after a press that came too late: the thread had moved on, unheard of here. What is shown stays."""
+        return self._stale
+
+    def refuse(self) -> None:
+        """Do nothing, for the thread moved on since this was drawn. What is shown and typed stays until Reload."""
+        self._stale = True
+        current = self.session.current
+        newest = f"checkpoint {minus(current.step)}" if current is not None else "where it stands"
+        self.problem = f"The thread moved on since you opened this. Reload to see {newest}; your text is kept."
+
+    def trouble(self) -> Html:
+        """What was refused or failed, and Reload where that helps."""
+        words = tag("p", self.problem, class_="wb-problem")
+        again = tag("div", button("Reload", "refresh"), class_="row") if self._stale else ""
+        return tag("div", words, again, class_="card bad wb-refused", role="alert")
+
     # -- what it can do -----------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Look at the thread again, and draw."""
         with self._turn:
             try:
-                self.look()
+                if not self._stale:
+                    self.look()
                 drawn = self.draw()
             except Exception as error:
                 logger.debug("%s could not be drawn", self.named, exc_info=True)
@@ -166,7 +186,7 @@ class Live(anywidget.AnyWidget):
         self.refresh()
 
     def _guard(self, verb: Callable[[], Any]) -> None:
-        self.problem = ""
+        self.problem, self._stale = "", False
         try:
             verb()
         except SessionError as error:
@@ -179,6 +199,8 @@ class Live(anywidget.AnyWidget):
 
     def _notice(self, notice: Notice) -> None:
         """Draw what the session tells; of many things in a short time only the last is drawn, soon after."""
+        if self._stale and notice.kind == "moved":
+            self.refuse()  # there is a newer checkpoint to see
         rest = _REST - (time.monotonic() - self._drawn)
         if notice.kind != "progress" or rest <= 0:
             self.refresh()

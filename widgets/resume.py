@@ -58,6 +58,7 @@ class Resume(Live):
         self._busy: str | None = None
         self._focus = 0
         self._at: Place | None = None
+        self._unsent: tuple[str, ...] = ()
         self.refresh()
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -88,18 +89,23 @@ class Resume(Live):
     def act(self, do: str, given: Mapping[str, Any], form: Mapping[str, str]) -> None:
         if do == "refresh":
             return
+        self._unsent = ()
         if do == "stop":
             self.session.stop()
         elif do in ("resume", "go on"):
-            self.work(self._reply if do == "resume" else self.session.run)
+            if self._late(*self.answered):
+                self._refuse_late(())
+            else:
+                self.work(self._reply if do == "resume" else self.session.run)
         else:
             self._answer(do, (str(given.get("id")), _number(given.get("part"))), given, form)
 
     def _answer(self, do: str, place: Place, given: Mapping[str, Any], form: Mapping[str, str]) -> None:
         """One card's intent."""
         ask = self._ask(place)
-        if ask is None:
-            self.problem = "The thread moved on since this question was shown. What waits now is shown below."
+        if ask is None or self._late(place[0]):
+            self._raw[place] = form
+            self._refuse_late(self._typed(place, ask, form) if ask is not None and do == "save" else ())
             return
         self._faults.pop(place, None)
         self._focus, self._at = self._focus + 1, place
@@ -154,10 +160,27 @@ class Resume(Live):
         answers = self.answered
         self.session.resume(answers)
 
+    def _late(self, *asked: str) -> bool:
+        """True when the thread has moved on from what is shown: a newer checkpoint, or a question that is gone."""
+        here = self.session.latest.config["configurable"].get("checkpoint_id")
+        seen = self._snapshot.config["configurable"].get("checkpoint_id")
+        return bool(here != seen or set(asked) - {one.id for one in self.session.pending})
+
+    def _refuse_late(self, typed: tuple[str, ...]) -> None:
+        """Refuse, and keep the words that found no question, to be read and copied after Reload."""
+        self._unsent = (*(draft.words for draft in self._drafts.values()), *typed)
+        self.refuse()
+
+    def _typed(self, place: Place, ask: Ask, form: Mapping[str, str]) -> tuple[str, ...]:
+        """What was typed in a card, field by field."""
+        fields = self._controls(ask, self._open.get(place, ask.first))
+        given = ((one, form.get(str(i), "")) for i, one in enumerate(fields) if one.kind != "choice")
+        return tuple(f"{one.label}: {words}" if one.path else words for one, words in given if words.strip())
+
     def _ask(self, place: Place) -> Ask | None:
-        waiting = {one.id for one in self.session.pending}
+        """An ask that is shown."""
         for one in self._questions:
-            if one.pending.id == place[0] and place[0] in waiting and 0 <= place[1] < len(one.asks):
+            if one.pending.id == place[0] and 0 <= place[1] < len(one.asks):
                 return one.asks[place[1]]
         return None
 
@@ -166,6 +189,9 @@ class Resume(Live):
 
     def _form(self, ask: Ask, way: str) -> Form:
         return (ask.edit if way == "edit" else ask.form) or Form((_JSON,))
+
+    def _controls(self, ask: Ask, way: str) -> tuple[Field, ...]:
+        return (_TEXT,) if way == "words" else (_JSON,) if way == "json" else self._form(ask, way).fields
 
     # -- as text ------------------------------------------------------------------------------------------------------
 
@@ -186,9 +212,10 @@ class Resume(Live):
     def draw(self) -> Html:
         pieces = [self._head()]
         if self.problem:
-            pieces.append(
-                tag("div", tag("p", self.problem, class_="wb-problem"), class_="card bad wb-refused", role="alert")
-            )
+            pieces.append(self.trouble())
+        elif self._unsent:
+            lines = (tag("p", words, class_="wb-text") for words in self._unsent)
+            pieces.append(tag("div", tag("div", "not sent", class_="small quiet"), *lines, class_="wash wb-unsent"))
         single = len(self._questions) == 1 and len(self._questions[0].asks) == 1
         pieces.extend(self._card(one, single) for one in self._questions)
         if self._questions and not single:
@@ -303,12 +330,7 @@ class Resume(Live):
 
     def _fields(self, place: Place, ask: Ask, way: str) -> Html:
         raw, faults = self._raw.get(place, {}), self._faults.get(place, {})
-        if way == "words":
-            fields: tuple[Field, ...] = (_TEXT,)
-        elif way == "json":
-            fields = (_JSON,)
-        else:
-            fields = self._form(ask, way).fields
+        fields = self._controls(ask, way)
         first = min((i for i in faults if i >= 0), default=0)
         shown = []
         for i, one in enumerate(fields):

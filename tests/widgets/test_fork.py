@@ -209,6 +209,19 @@ def test_it_follows_what_others_do_on_the_thread(widget: Fork) -> None:
     assert widget.base.step == 1
 
 
+def test_a_run_elsewhere_is_told_before_a_fork_and_what_was_typed_is_kept(widget: Fork, press: Any) -> None:
+    widget.session.graph.invoke({"total": 1}, {"configurable": {"thread_id": "t"}})
+    press(widget, "run", form={"2-0": "good", "as-node": "a"})
+    assert widget.problem == (
+        "The thread moved on since you opened this. Reload to see checkpoint 8; your text is kept."
+    )
+    assert len(widget.session.branches) == 1
+    press(widget, "refresh")
+    assert ("moved on" in drawn(widget), widget.values) == (False, {"mood": "good"})
+    press(widget, "run", form={"2-0": "good", "as-node": "a"})
+    assert widget.session.values["mood"] == "good"
+
+
 def test_a_thread_without_a_checkpoint_says_so(steps: Any, press: Any) -> None:
     widget = Fork(steps, "new")
     assert "No checkpoint yet" in drawn(widget)

@@ -141,14 +141,34 @@ def test_the_author_names_the_buttons(asks: Any, press: Any) -> None:
     assert session.values["log"][-1] == "sent: yes!"
 
 
-def test_a_question_that_was_answered_elsewhere_is_told(single: Resume, press: Any) -> None:
+MOVED = "The thread moved on since you opened this. Reload to see checkpoint 2; your text is kept."
+
+
+def test_a_question_that_was_answered_elsewhere_is_told_and_what_was_typed_is_kept(single: Resume, press: Any) -> None:
     old = place(single)
+    press(single, "open", {**old, "way": "words"})
     config = {"configurable": {"thread_id": "order-1042"}}
     single.session.graph.update_state(config, {"mood": "x"}, as_node="approve")
-    press(single, "choose", {**old, "choice": 0})
-    assert "The thread moved on" in drawn(single)
+    press(single, "save", old, {"0": "tell <b>them</b>"})
+    assert (single.problem, single.session.values["log"]) == (MOVED, ["draft"])
+    assert "An answer is needed" in drawn(single)
+    assert "tell <b>them</b>" in drawn(single)
+    press(single, "refresh")
     assert "Stopped before send" in drawn(single)
-    assert single.session.values["log"] == ["draft"]
+    assert "tell <b>them</b>" in drawn(single)
+    press(single, "go on")
+    assert "tell" not in drawn(single).replace("moved on", "")
+
+
+def test_a_run_elsewhere_is_told_before_it_is_gone_on_with(single: Resume, press: Any) -> None:
+    single.session.fork(None, {"mood": "x"}, "approve")
+    single.session.graph.invoke(None, {"configurable": {"thread_id": "order-1042"}})
+    press(single, "go on")
+    assert single.problem == MOVED.replace("2", "3")
+    single.session.fork(2, {"mood": "y"})
+    assert "Reload to see checkpoint 3" in drawn(single)
+    press(single, "refresh")
+    assert "moved on" not in drawn(single)
 
 
 def test_two_widgets_on_one_thread_agree(asks: Any, press: Any) -> None:
