@@ -57,6 +57,7 @@ class Live(anywidget.AnyWidget):
         self.problem = ""
         self._stale = False
         self._worker: threading.Thread | None = None
+        self._working = False
         self._later: threading.Timer | None = None
         self._parent: Any = None
         self._drawn = 0.0
@@ -116,9 +117,10 @@ class Live(anywidget.AnyWidget):
             self.view = tree(drawn)
 
     def work(self, verb: Callable[[], Any]) -> None:
-        """Let `verb` run in a thread; then, or when it fails, draw."""
-        if self._worker is not None and self._worker.is_alive():
+        """Let `verb` run in a thread; then, or when it fails, draw. While one runs, another is not begun."""
+        if self._working:
             return
+        self._working = True
         self._worker = threading.Thread(target=self._run, args=(verb,), name=f"{self.named} on {self.session.thread}")
         self._worker.daemon = True
         self._worker.start()
@@ -183,6 +185,7 @@ class Live(anywidget.AnyWidget):
         if shell is not None and self._parent is not None and hasattr(shell, "set_parent"):
             shell.set_parent(self._parent)
         self._guard(verb)
+        self._working = False  # before the end is drawn: what is drawn can be pressed
         self.refresh()
 
     def _guard(self, verb: Callable[[], Any]) -> None:
@@ -199,6 +202,8 @@ class Live(anywidget.AnyWidget):
 
     def _notice(self, notice: Notice) -> None:
         """Draw what the session tells; of many things in a short time only the last is drawn, soon after."""
+        if notice.kind == "moved" and self._working and threading.current_thread() is self._worker:
+            return  # its own work, which draws when it is done
         if self._stale and notice.kind == "moved":
             self.refuse()  # there is a newer checkpoint to see
         rest = _REST - (time.monotonic() - self._drawn)

@@ -171,6 +171,22 @@ def test_a_run_elsewhere_is_told_before_it_is_gone_on_with(single: Resume, press
     assert "moved on" not in drawn(single)
 
 
+def test_a_question_is_answered_as_soon_as_it_is_drawn(single: Resume, press: Any) -> None:
+    single.session.graph.update_state({"configurable": {"thread_id": "order-1042"}}, {"mood": "x"}, as_node="draft")
+    press(single, "refresh")
+    pressed = []
+
+    def on_view(change: Any) -> None:
+        if "Send it?" in drawn(single) and not pressed:
+            pressed.append(place(single))
+            single._receive(single, {"n": 99, "do": "choose", "with": {**place(single), "choice": 0}, "form": {}}, [])
+
+    single.observe(on_view, "view")
+    press(single, "go on")
+    assert (single.wait(20), len(pressed)) == (True, 1)
+    assert single.session.words == "Ended after 3 supersteps"
+
+
 def test_two_widgets_on_one_thread_agree(asks: Any, press: Any) -> None:
     Session(asks, "t").run({"total": 0})
     one, other = Resume(asks, "t"), Resume(asks, "t")
