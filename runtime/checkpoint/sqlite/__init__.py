@@ -1,0 +1,240 @@
+"""A saver that keeps threads in an SQLite database: one file, one commit a superstep, no server.
+
+A file that LangGraph's `SqliteSaver` began is gone on with in its own layout; any other gets ours (see `tables`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from runtime.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_metadata,
+)
+from runtime.checkpoint.base.versions import following
+from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.coding import (
+    Listing,
+    address,
+    coded,
+    histories_of,
+    is_whole_deletion,
+    named,
+    several,
+    tuple_of,
+)
+from runtime.checkpoint.sqlite.database import Synchronous, check_synchronous, prepare
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout
+from runtime.checkpoint.sqlite.transaction import SqliteSaverError
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ("SqliteSaver", "SqliteSaverError")
+
+T = TypeVar("T")
+
+
+class SqliteSaver(BaseCheckpointSaver[str]):
+    """Keeps threads in the database of a connection, which many threads may share (`check_same_thread=False`).
+
+    Every put is a transaction of its own, on the disk when it returns. `synchronous="NORMAL"` leaves the last ones to
+    the operating system: a crash of the program loses nothing, one of the machine the last supersteps. By default the
+    connection's own mode counts, which is FULL. For the async methods of a graph use `aio.AsyncSqliteSaver`.
+    """
+
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        *,
+        serde: SerializerProtocol | None = None,
+        synchronous: Synchronous | None = None,
+    ) -> None:
+        super().__init__(serde=serde)
+        self.conn = conn
+        self.lock = threading.Lock()
+        self._synchronous = check_synchronous(synchronous)
+        self._layout: Layout | None = None
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(
+        cls, conn_string: str, *, serde: SerializerProtocol | None = None, synchronous: Synchronous | None = None
+    ) -> Iterator[SqliteSaver]:
+        """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end."""
+        with closing(sqlite3.connect(conn_string, check_same_thread=False)) as conn:
+            yield cls(conn, serde=serde, synchronous=synchronous)
+
+    def setup(self) -> None:
+        """Make the tables, where they are not there. Every method does so when it needs them."""
+        with self.lock:
+            self._ready()
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        place = address(config)
+        found = self._on(lambda layout: layout.find(self.conn, self.serde, *place))
+        return None if found is None else tuple_of(self.serde, found, config if place[2] else None)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """The checkpoints that the config covers, newest first over all its threads and namespaces.
+
+        A key of `filter` is the metadata's own, or leads into it with dots. ValueError for one that looks like SQL.
+        """
+        listing = Listing.of(config, filter, before, limit)
+        for key in self._on(lambda layout: listing.keys(layout, self.conn, self.serde)):
+            found = self._on(partial(_find, self.conn, self.serde, key))
+            if found is not None:
+                yield tuple_of(self.serde, found)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        place = address(config)
+        walk = self._on(lambda layout: layout.histories(self.conn, self.serde, *place, channels))
+        return histories_of(self.serde, walk)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        thread_id, ns, parent_id = address(config)
+        key = (thread_id, ns, checkpoint["id"])
+        stored = get_checkpoint_metadata(config, metadata)
+        record = self._on(_itself).record(self.serde, key, parent_id, checkpoint, stored, new_versions)
+        self._on(lambda layout: layout.put(self.conn, record))
+        return named(*key)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        thread_id, ns, _ = address(config)
+        key = (thread_id, ns, config["configurable"]["checkpoint_id"])
+        pairs = coded(self.serde, writes, thread_id)
+        self._on(lambda layout: layout.put_writes(self.conn, key, task_id, task_path, pairs))
+
+    def delete_thread(self, thread_id: str) -> None:
+        self._on(lambda layout: layout.delete_thread(self.conn, str(thread_id)))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        runs = several(run_ids, "run_ids")
+        self._on(lambda layout: layout.delete_for_runs(self.conn, self.serde, runs))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        self._on(lambda layout: layout.copy_thread(self.conn, str(source_thread_id), str(target_thread_id)))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Forget the history of threads: all but each namespace's newest checkpoint, or with "delete" that one too.
+
+        Of a delta channel's history as much stays as its value is made of.
+        """
+        whole = is_whole_deletion(strategy)
+        for thread_id in several(thread_ids, "thread_ids"):
+            if whole:
+                self.delete_thread(thread_id)
+            else:
+                self._on(partial(_prune, self.conn, self.serde, thread_id))
+
+    def get_next_version(self, current: str | float | None, channel: None) -> str:
+        """The version that follows: a counter, padded so that text sorts like numbers, and a random fraction."""
+        return following(current)
+
+    # -- the async twins -----------------------------------------------------------------------------------------------
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        raise _only_sync("aget_tuple")
+
+    def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        raise _only_sync("alist")
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        raise _only_sync("aget_delta_channel_history")
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        raise _only_sync("aput")
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        raise _only_sync("aput_writes")
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        raise _only_sync("adelete_thread")
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        raise _only_sync("adelete_for_runs")
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        raise _only_sync("acopy_thread")
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        raise _only_sync("aprune")
+
+    # -- helpers -------------------------------------------------------------------------------------------------------
+
+    def _on(self, work: Callable[[Layout], T]) -> T:
+        """Do something with the database while no other thread does."""
+        with self.lock:
+            return work(self._ready())
+
+    def _ready(self) -> Layout:
+        if self._layout is None:
+            self._layout = prepare(self.conn, self._synchronous)
+        return self._layout
+
+
+def _itself(layout: Layout) -> Layout:
+    return layout
+
+
+def _find(conn: sqlite3.Connection, serde: SerializerProtocol, key: Key, layout: Layout) -> Found | None:
+    return layout.find(conn, serde, *key)
+
+
+def _prune(conn: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, layout: Layout) -> None:
+    layout.prune(conn, serde, thread_id)
+
+
+def _only_sync(method: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"SqliteSaver has no {method}(): it would block the event loop. Use AsyncSqliteSaver of "
+        "runtime.checkpoint.sqlite.aio for the async methods of a graph; it needs the package aiosqlite."
+    )

@@ -1,0 +1,259 @@
+"""The async saver of an SQLite database. It needs the package aiosqlite (`pip install aiosqlite`).
+
+All that concerns the database is `SqliteSaver`'s own code, run on the connection's thread: one hop for each call, so
+nothing of one call comes between the statements of another, cancelled or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import aiosqlite
+
+from runtime.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_metadata,
+)
+from runtime.checkpoint.base.versions import following
+from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.coding import (
+    Listing,
+    address,
+    coded,
+    histories_of,
+    is_whole_deletion,
+    named,
+    several,
+    tuple_of,
+)
+from runtime.checkpoint.sqlite.database import Synchronous, check_synchronous, prepare
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout
+from runtime.checkpoint.sqlite.transaction import SqliteSaverError
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+__all__ = ("AsyncSqliteSaver", "SqliteSaverError")
+
+T = TypeVar("T")
+
+
+class AsyncSqliteSaver(BaseCheckpointSaver[str]):
+    """Keeps threads in the database of an aiosqlite connection; make it where the event loop runs.
+
+    Its sync methods wait for that loop, so they are for other threads than the loop's own. What a commit means, and
+    `synchronous`, are as in `SqliteSaver`.
+    """
+
+    def __init__(
+        self,
+        conn: aiosqlite.Connection,
+        *,
+        serde: SerializerProtocol | None = None,
+        synchronous: Synchronous | None = None,
+    ) -> None:
+        super().__init__(serde=serde)
+        self.conn = conn
+        self.loop = asyncio.get_running_loop()
+        self.lock = asyncio.Lock()
+        self._synchronous = check_synchronous(synchronous)
+        self._layout: Layout | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(
+        cls, conn_string: str, *, serde: SerializerProtocol | None = None, synchronous: Synchronous | None = None
+    ) -> AsyncIterator[AsyncSqliteSaver]:
+        """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end."""
+        async with aiosqlite.connect(conn_string) as conn:
+            yield cls(conn, serde=serde, synchronous=synchronous)
+
+    async def setup(self) -> None:
+        """Open the connection and make the tables. Every method does so when it needs them."""
+        await self._ready()
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        place = address(config)
+        found = await self._on(lambda layout, db: layout.find(db, self.serde, *place))
+        return None if found is None else tuple_of(self.serde, found, config if place[2] else None)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """The checkpoints that the config covers, newest first over all its threads and namespaces.
+
+        A key of `filter` is the metadata's own, or leads into it with dots. ValueError for one that looks like SQL.
+        """
+        listing = Listing.of(config, filter, before, limit)
+        for key in await self._on(lambda layout, db: listing.keys(layout, db, self.serde)):
+            found = await self._on(partial(_find, self.serde, key))
+            if found is not None:
+                yield tuple_of(self.serde, found)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        place = address(config)
+        walk = await self._on(lambda layout, db: layout.histories(db, self.serde, *place, channels))
+        return histories_of(self.serde, walk)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        thread_id, ns, parent_id = address(config)
+        key = (thread_id, ns, checkpoint["id"])
+        stored = get_checkpoint_metadata(config, metadata)
+        record = (await self._ready()).record(self.serde, key, parent_id, checkpoint, stored, new_versions)
+        await self._on(lambda layout, db: layout.put(db, record))
+        return named(*key)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        thread_id, ns, _ = address(config)
+        key = (thread_id, ns, config["configurable"]["checkpoint_id"])
+        pairs = coded(self.serde, writes, thread_id)
+        await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await self._on(lambda layout, db: layout.delete_thread(db, str(thread_id)))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        runs = several(run_ids, "run_ids")
+        await self._on(lambda layout, db: layout.delete_for_runs(db, self.serde, runs))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        await self._on(lambda layout, db: layout.copy_thread(db, str(source_thread_id), str(target_thread_id)))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        whole = is_whole_deletion(strategy)
+        for thread_id in several(thread_ids, "thread_ids"):
+            if whole:
+                await self.adelete_thread(thread_id)
+            else:
+                await self._on(partial(_prune, self.serde, thread_id))
+
+    def get_next_version(self, current: str | float | None, channel: None) -> str:
+        """The version that follows: a counter, padded so that text sorts like numbers, and a random fraction."""
+        return following(current)
+
+    # -- the sync twins, for other threads -----------------------------------------------------------------------------
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return self._from_outside("get_tuple", lambda: self.aget_tuple(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        found = self.alist(config, filter=filter, before=before, limit=limit)
+        while (each := self._from_outside("list", partial(_next, found))) is not None:
+            yield each
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        return self._from_outside(
+            "get_delta_channel_history", lambda: self.aget_delta_channel_history(config=config, channels=channels)
+        )
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return self._from_outside("put", lambda: self.aput(config, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        self._from_outside("put_writes", lambda: self.aput_writes(config, writes, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        self._from_outside("delete_thread", lambda: self.adelete_thread(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        self._from_outside("delete_for_runs", lambda: self.adelete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        self._from_outside("copy_thread", lambda: self.acopy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        self._from_outside("prune", lambda: self.aprune(thread_ids, strategy=strategy))
+
+    # -- helpers -------------------------------------------------------------------------------------------------------
+
+    async def _on(self, work: Callable[[Layout, sqlite3.Connection], T]) -> T:
+        """Do something with the database, on the connection's thread."""
+        return await self._hop(work, await self._ready())
+
+    async def _ready(self) -> Layout:
+        if self._layout is None:
+            async with self.lock:
+                if self._layout is None:
+                    if self.conn._connection is None:
+                        await self.conn
+                    self._layout = await self._hop(_prepared, self._synchronous)
+        return self._layout
+
+    async def _hop(self, work: Callable[[Any, sqlite3.Connection], T], argument: Any) -> T:
+        # Each public method of aiosqlite's connection is such a hop for one statement; a call here takes several.
+        found: T = await self.conn._execute(work, argument, self.conn._conn)  # type: ignore[no-untyped-call]
+        return found
+
+    def _from_outside(self, method: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        try:
+            here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is self.loop:
+            raise asyncio.InvalidStateError(
+                f"{method}() of AsyncSqliteSaver waits for the event loop that it was called on, so neither would go "
+                f"on. Await a{method}() here, or call {method}() from another thread."
+            )
+        return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
+
+
+def _prepared(synchronous: Synchronous | None, db: sqlite3.Connection) -> Layout:
+    return prepare(db, synchronous)
+
+
+def _find(serde: SerializerProtocol, key: Key, layout: Layout, db: sqlite3.Connection) -> Found | None:
+    return layout.find(db, serde, *key)
+
+
+def _prune(serde: SerializerProtocol, thread_id: str, layout: Layout, db: sqlite3.Connection) -> None:
+    layout.prune(db, serde, thread_id)
+
+
+async def _next(found: AsyncIterator[CheckpointTuple]) -> CheckpointTuple | None:
+    return await anext(found, None)

@@ -1,0 +1,147 @@
+"""Between what a saver is given and what a layout stores: pure, and the same for both colours."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, get_checkpoint_id
+from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Scope
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+# Keys are compared as data and never reach a statement. What can only be meant as SQL is refused all the same, so that
+# whoever passes on a key from outside hears of it.
+_PLAIN_KEY: Final = re.compile(r"[^()=;<>\x00-\x1f]+")
+
+
+def address(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """The thread, the namespace and the checkpoint that a config names."""
+    conf = config["configurable"]
+    return str(conf["thread_id"]), conf.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
+
+
+def named(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
+    """The config that names a checkpoint."""
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
+
+
+def tuple_of(serde: SerializerProtocol, found: Found, config: RunnableConfig | None = None) -> CheckpointTuple:
+    """What was read, as the caller gets it."""
+    thread_id, ns, _ = found.key
+    checkpoint = found.checkpoint
+    inline = checkpoint.get("channel_values") or {}
+    checkpoint["channel_values"] = inline | {channel: serde.loads_typed(pair) for channel, pair in found.values.items()}
+    return CheckpointTuple(
+        config or named(*found.key),
+        checkpoint,  # type: ignore[arg-type]  # the keys of Checkpoint, and what else was stored with it
+        found.metadata,
+        None if found.parent_id is None else named(thread_id, ns, found.parent_id),
+        [(task_id, channel, serde.loads_typed(pair)) for task_id, channel, pair in found.writes],
+    )
+
+
+def histories_of(serde: SerializerProtocol, walk: DeltaWalk) -> Mapping[str, DeltaChannelHistory]:
+    """What a walk found, as the caller gets it."""
+    histories = walk.histories()
+    for history in histories.values():
+        history["writes"] = [
+            (task_id, channel, serde.loads_typed(pair)) for task_id, channel, pair in history["writes"]
+        ]
+    return histories
+
+
+def coded(serde: SerializerProtocol, values: Sequence[tuple[str, Any]], thread_id: str) -> list[tuple[str, Pair]]:
+    """Each channel with its value as bytes."""
+    try:
+        return [(channel, serde.dumps_typed(value)) for channel, value in values]
+    except TypeError as error:
+        raise cannot_save(serde, values, thread_id, error) from error
+
+
+def cannot_save(
+    serde: SerializerProtocol, values: Iterable[tuple[str, Any]], thread_id: str, error: TypeError
+) -> TypeError:
+    """The error that names the first channel whose value can't be stored."""
+    for channel, value in values:
+        try:
+            serde.dumps_typed(value)
+        except TypeError as cause:
+            return TypeError(f"Channel {channel!r} of thread {thread_id!r} can't be saved. {cause}")
+    return error
+
+
+class Listing(NamedTuple):
+    """What a list was asked for."""
+
+    scope: Scope
+    filter: Mapping[str, Any] | None
+    limit: int | None
+
+    @classmethod
+    def of(
+        cls,
+        config: RunnableConfig | None,
+        filter: Mapping[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> Listing:
+        """The listing that these arguments ask for; ValueError where a key of the filter can't be meant."""
+        for key in filter or ():
+            if not _PLAIN_KEY.fullmatch(key):
+                raise ValueError(
+                    f"Invalid filter key: {key!r} looks like a piece of SQL. Keys of metadata hold no brackets, equals "
+                    "signs, semicolons or control characters; nested ones are reached by dots."
+                )
+        conf = {} if config is None else config["configurable"]
+        thread_id = conf.get("thread_id")
+        scope = Scope(
+            None if thread_id is None else str(thread_id),
+            conf.get("checkpoint_ns"),
+            conf.get("checkpoint_id") or None,
+            None if before is None else get_checkpoint_id(before),
+        )
+        return cls(scope, filter, limit)
+
+    def keys(self, layout: Layout, db: sqlite3.Connection, serde: SerializerProtocol) -> Iterator[Key]:
+        """The checkpoints to give, newest first. The database is read now, the filter applied as they are taken."""
+        if self.limit is not None and self.limit <= 0:
+            return iter(())
+        if not self.filter:
+            return iter([key for key, _ in layout.keys(db, self.scope, self.limit, with_metadata=False)])
+        rows = layout.keys(db, self.scope, None, with_metadata=True)
+        found = (key for key, pair in rows if _matches(layout.load_metadata(serde, pair), self.filter))
+        return islice(found, self.limit)
+
+
+def _matches(metadata: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:
+    """True where all the filter's keys have their values; a key that is not there is looked up by its dots."""
+    return all(_looked_up(metadata, key) == value for key, value in filter.items())
+
+
+def several(ids: Sequence[str], name: str) -> list[str]:
+    """A list of ids, and not one text."""
+    if isinstance(ids, str):
+        raise TypeError(f"{name} is the text {ids!r}, and each of its letters would be taken for an id. Give a list.")
+    return [str(id) for id in ids]
+
+
+def is_whole_deletion(strategy: str) -> bool:
+    """True for the strategy that forgets threads, False for the one that keeps the newest checkpoints."""
+    if strategy not in ("keep_latest", "delete"):
+        raise ValueError(f"The strategy {strategy!r} is unknown: it is 'keep_latest' or 'delete'.")
+    return strategy == "delete"
+
+
+def _looked_up(metadata: Mapping[str, Any], key: str) -> Any:
+    if key in metadata:
+        return metadata[key]
+    found: Any = metadata
+    for part in str(key).split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found

@@ -1,0 +1,87 @@
+"""LangGraph's layout: a checkpoint with its values in one blob, its metadata as JSON."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection
+from typing import Any, ClassVar, Final
+
+from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
+from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.coding import cannot_save
+from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record
+from runtime.checkpoint.sqlite.transaction import explained, writing
+
+_COLUMNS: Final = {
+    "checkpoints": {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id"}
+    | {"type", "checkpoint", "metadata"},
+    "writes": {"thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel", "type", "value"},
+}
+
+
+def is_foreign(db: sqlite3.Connection) -> bool:
+    """True where the database holds LangGraph's tables, whatever release made them."""
+    return all(expected <= _columns(db, table) for table, expected in _COLUMNS.items())
+
+
+class ForeignLayout(Layout):
+    """Goes on in a database of LangGraph's SqliteSaver, which can read most of what is added."""
+
+    checkpoints: ClassVar[str] = "checkpoints"
+    writes: ClassVar[str] = "writes"
+    columns: ClassVar[str] = "type, checkpoint, metadata"
+    metadata_type: ClassVar[str] = "'json'"
+    run_id: ClassVar[str] = "json_extract(CAST(metadata AS TEXT), '$.run_id')"
+
+    def create(self, db: sqlite3.Connection) -> None:
+        if "task_path" not in _columns(db, "writes"):  # older releases did not keep it
+            with writing(db):
+                db.execute("ALTER TABLE writes ADD COLUMN task_path TEXT NOT NULL DEFAULT ''")
+
+    def record(
+        self,
+        serde: SerializerProtocol,
+        key: Key,
+        parent_id: str | None,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: Collection[str],
+    ) -> Record:
+        try:
+            frame = serde.dumps_typed({**checkpoint})
+        except TypeError as error:
+            raise cannot_save(serde, checkpoint["channel_values"].items(), key[0], error) from error
+        text = json.dumps(metadata, ensure_ascii=False).encode("utf-8", "replace")
+        return Record(key, parent_id, frame, ("json", text), metadata.get("run_id"), (), ())
+
+    def put(self, db: sqlite3.Connection, record: Record) -> None:
+        row = (*record.key, record.parent_id, *record.frame, record.metadata[1])
+        with explained("save", record.key[0], record.key[2]), writing(db):
+            db.execute(
+                "INSERT OR REPLACE INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,"
+                " type, checkpoint, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
+        metadata: CheckpointMetadata = json.loads(pair[1]) if pair[1] else {}
+        return metadata
+
+    def values(
+        self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
+    ) -> dict[str, Pair]:
+        return {}
+
+    def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
+        """Nothing: values went with their checkpoints."""
+
+    def copy_values(self, db: sqlite3.Connection, source: str, target: str) -> None:
+        """Nothing: values went with their checkpoints."""
+
+    def drop_values(self, db: sqlite3.Connection, thread_id: str) -> None:
+        """Nothing: values went with their checkpoints."""
+
+
+def _columns(db: sqlite3.Connection, table: str) -> set[str]:
+    return {row[0] for row in db.execute("SELECT name FROM pragma_table_info(?)", (table,))}

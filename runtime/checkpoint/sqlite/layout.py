@@ -1,0 +1,315 @@
+"""What the two layouts of a database have in common: the tables of checkpoints and of pending writes.
+
+A layout works on an open connection, one call a transaction. It holds no connection and no serializer, and whoever
+calls it sees to it that one thread is in there at a time. Names of tables are constants of a layout; whatever comes
+from a caller is bound to a statement and never becomes part of its text.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
+
+from runtime.checkpoint.base import (
+    WRITES_IDX_MAP,
+    Checkpoint,
+    CheckpointMetadata,
+    DeltaWalk,
+    PendingWrite,
+)
+from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.transaction import explained, reading, writing
+
+Pair = tuple[str, bytes]
+"""A value as a serializer gives it: its tag, and its bytes."""
+
+Key = tuple[str, str, str]
+"""A checkpoint's thread, namespace and id."""
+
+Version = str | int | float
+
+
+class Found(NamedTuple):
+    """A checkpoint as it was read; its values and writes are still bytes."""
+
+    key: Key
+    parent_id: str | None
+    checkpoint: dict[str, Any]
+    metadata: CheckpointMetadata
+    values: dict[str, Pair]
+    writes: list[tuple[str, str, Pair]]
+
+
+class Record(NamedTuple):
+    """A checkpoint, ready to be stored."""
+
+    key: Key
+    parent_id: str | None
+    frame: Pair
+    metadata: Pair
+    run_id: str | None
+    values: Sequence[tuple[str, Version, Pair]]
+    """What the superstep wrote."""
+    others: Sequence[tuple[str, Version, Pair]]
+    """What else the checkpoint holds: stored where that version is not there yet."""
+
+
+class Scope(NamedTuple):
+    """Which checkpoints a list covers; None covers all."""
+
+    thread_id: str | None = None
+    ns: str | None = None
+    checkpoint_id: str | None = None
+    before: str | None = None
+
+
+_WRITE_COLUMNS: Final = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"
+
+
+class Layout(ABC):
+    """Where checkpoints and writes lie. A subclass says how a checkpoint and its values become rows."""
+
+    checkpoints: ClassVar[str]
+    writes: ClassVar[str]
+    columns: ClassVar[str]
+    """The checkpoint columns after the key and the parent."""
+    metadata_type: ClassVar[str]
+    run_id: ClassVar[str]
+    """The expressions that give a row's tag of the metadata, and its run."""
+
+    @abstractmethod
+    def create(self, db: sqlite3.Connection) -> None:
+        """Make what is missing of the tables."""
+
+    @abstractmethod
+    def record(
+        self,
+        serde: SerializerProtocol,
+        key: Key,
+        parent_id: str | None,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: Collection[str],
+    ) -> Record:
+        """The checkpoint as it will be stored; of its values those of the channels in `new` are new."""
+
+    @abstractmethod
+    def put(self, db: sqlite3.Connection, record: Record) -> None:
+        """Store a checkpoint; one of the same id is replaced."""
+
+    @abstractmethod
+    def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
+        """The metadata that were stored."""
+
+    @abstractmethod
+    def values(
+        self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
+    ) -> dict[str, Pair]:
+        """The values that are stored apart from their checkpoint, of all channels or of these."""
+
+    @abstractmethod
+    def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
+        """Forget the values that no checkpoint of the namespace names any more."""
+
+    @abstractmethod
+    def copy_values(self, db: sqlite3.Connection, source: str, target: str) -> None:
+        """Keep a thread's values under another id too."""
+
+    @abstractmethod
+    def drop_values(self, db: sqlite3.Connection, thread_id: str) -> None:
+        """Forget a thread's values."""
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def find(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
+    ) -> Found | None:
+        """A checkpoint of the namespace, the newest without an id."""
+        with explained("read", thread_id, id), reading(db):
+            row = self._row(db, thread_id, ns, id)
+            if row is None:
+                return None
+            key = (thread_id, ns, row[0])
+            checkpoint = serde.loads_typed(row[2:4])
+            return Found(
+                key,
+                row[1],
+                checkpoint,
+                self.load_metadata(serde, row[4:6]),
+                self.values(db, key, checkpoint),
+                self._writes(db, key),
+            )
+
+    def keys(
+        self, db: sqlite3.Connection, scope: Scope, limit: int | None, *, with_metadata: bool
+    ) -> list[tuple[Key, Pair]]:
+        """The checkpoints of a scope, newest first; their metadata only where they are asked for."""
+        limits = [
+            ("thread_id = ?", scope.thread_id),
+            ("checkpoint_ns = ?", scope.ns),
+            ("checkpoint_id = ?", scope.checkpoint_id),
+            ("checkpoint_id < ?", scope.before),
+        ]
+        asked = [(test, value) for test, value in limits if value is not None]
+        metadata = f"{self.metadata_type}, metadata" if with_metadata else "'', x''"
+        statement = f"SELECT thread_id, checkpoint_ns, checkpoint_id, {metadata} FROM {self.checkpoints}"
+        if asked:
+            statement += " WHERE " + " AND ".join(test for test, _ in asked)
+        statement += " ORDER BY checkpoint_id DESC LIMIT ?"
+        values = [value for _, value in asked]
+        with explained("list", scope.thread_id, scope.checkpoint_id):
+            rows = db.execute(statement, (*values, -1 if limit is None else limit)).fetchall()
+        return [(row[:3], row[3:5]) for row in rows]
+
+    def histories(
+        self,
+        db: sqlite3.Connection,
+        serde: SerializerProtocol,
+        thread_id: str,
+        ns: str,
+        id: str | None,
+        channels: Sequence[str],
+    ) -> DeltaWalk:
+        """A walk from a checkpoint to the ancestors that hold values of these channels; all it found is bytes."""
+        walk = DeltaWalk(channels)
+        with explained("read", thread_id, id), reading(db):
+            row = self._row(db, thread_id, ns, id)
+            for key, checkpoint in () if row is None else self._ancestors(db, serde, thread_id, ns, row[1]):
+                writes: list[PendingWrite] = [write for write in self._writes(db, key) if write[1] in walk.open]
+                walk.visit(writes, self._held(db, serde, key, checkpoint, walk.open))
+                if not walk.open:
+                    break
+        return walk
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def put_writes(
+        self, db: sqlite3.Connection, key: Key, task_id: str, task_path: str, writes: Iterable[tuple[str, Pair]]
+    ) -> None:
+        """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
+        rows = [
+            (*key, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *pair)
+            for index, (channel, pair) in enumerate(writes)
+        ]
+        with explained("save the writes with", key[0], key[2]), writing(db):
+            for verb, chosen in (
+                ("IGNORE", [row for row in rows if row[5] >= 0]),
+                ("REPLACE", [row for row in rows if row[5] < 0]),
+            ):
+                if chosen:
+                    db.executemany(
+                        f"INSERT OR {verb} INTO {self.writes} ({_WRITE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        chosen,
+                    )
+
+    def delete_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
+        """Forget a thread in all its namespaces."""
+        with explained("delete", thread_id), writing(db):
+            self._drop_thread(db, thread_id)
+
+    def delete_for_runs(self, db: sqlite3.Connection, serde: SerializerProtocol, run_ids: Collection[str]) -> None:
+        """Forget the checkpoints of these runs, with their writes and the values that only they name."""
+        statement = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {self.checkpoints} WHERE {self.run_id} = ?"
+        with explained("delete"), writing(db):
+            keys = [key for run_id in run_ids for key in db.execute(statement, (run_id,)).fetchall()]
+            self._drop(db, serde, keys)
+
+    def copy_thread(self, db: sqlite3.Connection, source: str, target: str) -> None:
+        """Keep a thread under another id too, in the place of what was there."""
+        ours = f"checkpoint_ns, checkpoint_id, parent_checkpoint_id, {self.columns}"
+        theirs = _WRITE_COLUMNS.removeprefix("thread_id, ")
+        with explained("copy", source), writing(db):
+            if source == target or not self._namespaces(db, source):
+                return
+            self._drop_thread(db, target)
+            for table, columns in ((self.checkpoints, ours), (self.writes, theirs)):
+                db.execute(
+                    f"INSERT INTO {table} (thread_id, {columns}) SELECT ?, {columns} FROM {table} WHERE thread_id = ?",
+                    (target, source),
+                )
+            self.copy_values(db, source, target)
+
+    def prune(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str) -> None:
+        """Forget all but each namespace's newest checkpoint, and what its delta channels are made of."""
+        with explained("prune", thread_id), writing(db):
+            for ns in self._namespaces(db, thread_id):
+                needed = self._needed(db, serde, thread_id, ns)
+                rows = db.execute(
+                    f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {self.checkpoints}"
+                    " WHERE thread_id = ? AND checkpoint_ns = ?",
+                    (thread_id, ns),
+                ).fetchall()
+                self._drop(db, serde, [key for key in rows if key[2] not in needed])
+
+    # -- inside a transaction ------------------------------------------------------------------------------------------
+
+    def _row(self, db: sqlite3.Connection, thread_id: str, ns: str, id: str | None) -> Any:
+        """A checkpoint's id, parent, and the tags and bytes of frame and metadata."""
+        statement = (
+            f"SELECT checkpoint_id, parent_checkpoint_id, type, checkpoint, {self.metadata_type}, metadata"
+            f" FROM {self.checkpoints} WHERE thread_id = ? AND checkpoint_ns = ?"
+        )
+        if id is None:
+            newest = statement + " ORDER BY checkpoint_id DESC LIMIT 1"
+            return db.execute(newest, (thread_id, ns)).fetchone()
+        return db.execute(statement + " AND checkpoint_id = ?", (thread_id, ns, id)).fetchone()
+
+    def _writes(self, db: sqlite3.Connection, key: Key) -> list[tuple[str, str, Pair]]:
+        rows = db.execute(
+            f"SELECT task_id, channel, type, value FROM {self.writes}"
+            " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY task_path, task_id, idx",
+            key,
+        )
+        return [(task_id, channel, (tag, value)) for task_id, channel, tag, value in rows]
+
+    def _ancestors(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
+    ) -> Iterator[tuple[Key, dict[str, Any]]]:
+        """This checkpoint, its parent, and so on, as far as they are kept."""
+        while id is not None and (row := self._row(db, thread_id, ns, id)) is not None:
+            yield (thread_id, ns, id), serde.loads_typed(row[2:4])
+            id = row[1]
+
+    def _held(
+        self,
+        db: sqlite3.Connection,
+        serde: SerializerProtocol,
+        key: Key,
+        checkpoint: dict[str, Any],
+        channels: Collection[str],
+    ) -> dict[str, Any]:
+        """The values that the checkpoint holds of these channels."""
+        inline = checkpoint.get("channel_values") or {}
+        held = {channel: inline[channel] for channel in channels if channel in inline}
+        apart = self.values(db, key, checkpoint, channels)
+        return held | {channel: serde.loads_typed(pair) for channel, pair in apart.items()}
+
+    def _needed(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> set[str]:
+        """The newest checkpoint, and the ancestors whose writes its delta channels are made of."""
+        row = self._row(db, thread_id, ns, None)
+        waiting = set(self.load_metadata(serde, row[4:6]).get("counters_since_delta_snapshot") or ())
+        needed = {row[0]}
+        for key, checkpoint in self._ancestors(db, serde, thread_id, ns, row[0]):
+            needed.add(key[2])
+            waiting -= self._held(db, serde, key, checkpoint, waiting).keys()
+            if not waiting:
+                break
+        return needed
+
+    def _namespaces(self, db: sqlite3.Connection, thread_id: str) -> list[str]:
+        rows = db.execute(f"SELECT DISTINCT checkpoint_ns FROM {self.checkpoints} WHERE thread_id = ?", (thread_id,))
+        return [ns for (ns,) in rows.fetchall()]
+
+    def _drop(self, db: sqlite3.Connection, serde: SerializerProtocol, keys: Sequence[Key]) -> None:
+        where = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+        for table in (self.writes, self.checkpoints):
+            db.executemany(f"DELETE FROM {table} WHERE {where}", keys)
+        for thread_id, ns in {key[:2] for key in keys}:
+            self.drop_unused(db, serde, thread_id, ns)
+
+    def _drop_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
+        for table in (self.writes, self.checkpoints):
+            db.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))
+        self.drop_values(db, thread_id)

@@ -1,0 +1,259 @@
+"""Our layout: checkpoints without values, and values by the version of their channel.
+
+| table | a row is |
+|---|---|
+| `pregel_layout` | the layout's version: one row |
+| `pregel_checkpoints` | a checkpoint without its values, its parent, its metadata and run |
+| `pregel_values` | a channel's value at a version: whole, or what it adds to an earlier one (see `tails`) |
+| `pregel_writes` | what a task wrote, with the checkpoint that it started from |
+
+What must stay true: a value never changes at its version while another is stored after it, and no value is dropped
+that another is stored after. A superstep is one transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, ClassVar, Final
+
+from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckpoint
+from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.coding import cannot_save
+from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Version
+from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
+from runtime.checkpoint.sqlite.transaction import explained, writing
+
+LAYOUT_VERSION: Final = 1
+
+_TABLES: Final = (
+    "CREATE TABLE IF NOT EXISTS pregel_layout (version INTEGER NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS pregel_checkpoints (
+        thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, parent_checkpoint_id TEXT,
+        type TEXT NOT NULL, checkpoint BLOB NOT NULL, metadata_type TEXT NOT NULL, metadata BLOB NOT NULL, run_id TEXT,
+        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS pregel_values (
+        thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, channel TEXT NOT NULL, version NOT NULL,
+        type TEXT NOT NULL, head BLOB NOT NULL, base, rest BLOB NOT NULL,
+        PRIMARY KEY (thread_id, checkpoint_ns, channel, version)) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS pregel_writes (
+        thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL,
+        idx INTEGER NOT NULL, task_path TEXT NOT NULL, channel TEXT NOT NULL, type TEXT NOT NULL, value BLOB NOT NULL,
+        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)) WITHOUT ROWID""",
+)
+
+_ONE: Final = "thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
+
+_FIELDS: Final = "channel, version, type, head, base, rest"
+
+# SQLite before 3.32 takes 999 values in a statement.
+_CHANNELS_AT_ONCE: Final = 300
+
+# The last bodies of so many growing lists are kept in memory.
+_MOST_CHAINS: Final = 32
+
+Place = tuple[str, str, str]
+"""A thread, a namespace and a channel."""
+
+
+class OurLayout(Layout):
+    """Stores what a superstep changed."""
+
+    checkpoints: ClassVar[str] = "pregel_checkpoints"
+    writes: ClassVar[str] = "pregel_writes"
+    columns: ClassVar[str] = "type, checkpoint, metadata_type, metadata, run_id"
+    metadata_type: ClassVar[str] = "metadata_type"
+    run_id: ClassVar[str] = "run_id"
+
+    def __init__(self) -> None:
+        self._chains: OrderedDict[Place, Chain] = OrderedDict()
+
+    def create(self, db: sqlite3.Connection) -> None:
+        if not is_ours(db):
+            with writing(db):
+                for statement in _TABLES:
+                    db.execute(statement)
+                if db.execute("SELECT 1 FROM pregel_layout").fetchone() is None:
+                    db.execute("INSERT INTO pregel_layout VALUES (?)", (LAYOUT_VERSION,))
+        version = db.execute("SELECT max(version) FROM pregel_layout").fetchone()[0]
+        if version != LAYOUT_VERSION:
+            raise sqlite3.NotSupportedError(
+                f"This database has version {version} of the layout, and this release knows version {LAYOUT_VERSION}. "
+                "Open it with the release that made it."
+            )
+
+    def record(
+        self,
+        serde: SerializerProtocol,
+        key: Key,
+        parent_id: str | None,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: Collection[str],
+    ) -> Record:
+        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+        channel, chosen, others = "", list[tuple[str, Version, Pair]](), list[tuple[str, Version, Pair]]()
+        try:
+            for channel in new:
+                if channel in values and channel in versions:
+                    chosen.append((channel, versions[channel], serde.dumps_typed(values[channel])))
+            if type(checkpoint) is not FrozenCheckpoint:  # whoever made it may not say all that is new
+                for channel in (values.keys() & versions.keys()) - set(new):
+                    others.append((channel, versions[channel], serde.dumps_typed(values[channel])))
+            inline = {channel: values[channel] for channel in values.keys() - versions.keys()}
+            frame = serde.dumps_typed({**checkpoint, "channel_values": inline})
+        except TypeError as error:
+            raise cannot_save(serde, values.items(), key[0], error) from error
+        return Record(key, parent_id, frame, serde.dumps_typed(metadata), _text(metadata.get("run_id")), chosen, others)
+
+    def put(self, db: sqlite3.Connection, record: Record) -> None:
+        thread_id, ns, id = record.key
+        chains = dict[Place, Chain]()
+        try:
+            with explained("save", thread_id, id), writing(db):
+                db.execute(
+                    f"INSERT OR REPLACE INTO pregel_checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
+                    f" parent_checkpoint_id, {self.columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*record.key, record.parent_id, *record.frame, *record.metadata, record.run_id),
+                )
+                for channel, version, pair in record.values:
+                    self._put_value(db, (thread_id, ns, channel), version, pair, chains)
+                for channel, version, (tag, data) in record.others:
+                    _insert(db, (thread_id, ns, channel), version, tag, Piece(b"", None, data))
+        except BaseException:
+            for place in chains:  # the rows that these chains speak of may be gone
+                self._chains.pop(place, None)
+            raise
+        self._remember(chains)
+
+    def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
+        metadata: CheckpointMetadata = serde.loads_typed(pair)
+        return metadata
+
+    def values(
+        self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
+    ) -> dict[str, Pair]:
+        versions = checkpoint.get("channel_versions") or {}
+        asked = [(each, versions[each]) for each in (versions if channels is None else channels) if each in versions]
+        found = dict[str, Pair]()
+        for start in range(0, len(asked), _CHANNELS_AT_ONCE):
+            for channel, tag, piece in _pieces(db, key, asked[start : start + _CHANNELS_AT_ONCE]):
+                found[channel] = (tag, piece.head + _body(db, (*key[:2], channel), piece))
+        return {channel: found[channel] for channel, _ in asked if channel in found}
+
+    def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
+        where = (thread_id, ns)
+        frames = db.execute(
+            "SELECT type, checkpoint FROM pregel_checkpoints WHERE thread_id = ? AND checkpoint_ns = ?", where
+        )
+        used = {item for frame in frames for item in serde.loads_typed(frame)["channel_versions"].items()}
+        rows = db.execute(
+            "SELECT channel, version, base FROM pregel_values WHERE thread_id = ? AND checkpoint_ns = ?", where
+        ).fetchall()
+        bases = {(channel, version): base for channel, version, base in rows}
+        for channel, version in list(used):
+            base = bases.get((channel, version))
+            while base is not None:
+                used.add((channel, base))
+                base = bases.get((channel, base))
+        unused = [(*where, *item) for item in bases.keys() - used]
+        db.executemany(f"DELETE FROM pregel_values WHERE {_ONE}", unused)
+
+    def copy_values(self, db: sqlite3.Connection, source: str, target: str) -> None:
+        columns = f"checkpoint_ns, {_FIELDS}"
+        db.execute(
+            f"INSERT INTO pregel_values (thread_id, {columns}) SELECT ?, {columns} FROM pregel_values"
+            " WHERE thread_id = ?",
+            (target, source),
+        )
+
+    def drop_values(self, db: sqlite3.Connection, thread_id: str) -> None:
+        db.execute("DELETE FROM pregel_values WHERE thread_id = ?", (thread_id,))
+
+    def _put_value(
+        self, db: sqlite3.Connection, place: Place, version: Version, pair: Pair, chains: dict[Place, Chain]
+    ) -> None:
+        """Store a value; its chain, where it has one, is good once the transaction is through."""
+        tag, data = pair
+        parts = split(tag, data)
+        if parts is None:
+            piece = Piece(b"", None, data)
+        else:
+            piece, chain = grown(self._chains.get(place), version, *parts)
+            if piece.base is not None and not _exists(db, place, piece.base):  # another connection dropped it
+                piece, chain = grown(None, version, *parts)
+            chains[place] = chain
+        if not _insert(db, place, version, tag, piece):
+            chains.pop(place, None)
+            self._chains.pop(place, None)
+            _overwrite(db, place, version, pair)
+
+    def _remember(self, chains: dict[Place, Chain]) -> None:
+        for place, chain in chains.items():
+            self._chains[place] = chain
+            self._chains.move_to_end(place)
+        while len(self._chains) > _MOST_CHAINS:
+            self._chains.popitem(last=False)
+
+
+def is_ours(db: sqlite3.Connection) -> bool:
+    """True where the database holds our tables."""
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pregel_layout'").fetchone() is not None
+
+
+def _insert(db: sqlite3.Connection, place: Place, version: Version, tag: str, piece: Piece) -> bool:
+    """Store a value at a version that has none; False where it has one."""
+    done = db.execute(
+        f"INSERT OR IGNORE INTO pregel_values (thread_id, checkpoint_ns, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*place, version, tag, *piece),
+    )
+    return done.rowcount > 0
+
+
+def _overwrite(db: sqlite3.Connection, place: Place, version: Version, pair: Pair) -> None:
+    """Store another value at a version. Those that were stored after the one before become whole first."""
+    where = "thread_id = ? AND checkpoint_ns = ? AND channel = ?"
+    fields = _FIELDS.removeprefix("channel, ")
+    after = db.execute(f"SELECT {fields} FROM pregel_values WHERE {where} AND base IS NOT NULL", place).fetchall()
+    whole = [(tag, head + _body(db, place, Piece(head, base, rest)), each) for each, tag, head, base, rest in after]
+    whole.append((*pair, version))
+    db.executemany(
+        f"UPDATE pregel_values SET type = ?, head = x'', base = NULL, rest = ? WHERE {_ONE}",
+        [(tag, data, *place, each) for tag, data, each in whole],
+    )
+
+
+def _exists(db: sqlite3.Connection, place: Place, version: Version) -> bool:
+    return db.execute(f"SELECT 1 FROM pregel_values WHERE {_ONE}", (*place, version)).fetchone() is not None
+
+
+def _pieces(db: sqlite3.Connection, key: Key, asked: Sequence[tuple[str, Version]]) -> Iterator[tuple[str, str, Piece]]:
+    """The stored pieces of those of the channels' versions that have one, with their tags."""
+    wanted = ", ".join(["(?, ?)"] * len(asked))
+    rows = db.execute(
+        f"WITH asked (name, at) AS (VALUES {wanted}) SELECT channel, type, head, base, rest FROM asked CROSS JOIN"
+        " pregel_values ON thread_id = ? AND checkpoint_ns = ? AND channel = name AND version = at",
+        (*(part for item in asked for part in item), *key[:2]),
+    )
+    for channel, tag, *piece in rows.fetchall():
+        yield channel, tag, Piece(*piece)
+
+
+def _body(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
+    """All that follows a piece's head: what it is stored after, and its rest."""
+    parts, base = [piece.rest], piece.base
+    while base is not None:
+        row = db.execute(f"SELECT base, rest FROM pregel_values WHERE {_ONE}", (*place, base)).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError(
+                f"Channel {place[2]!r} of thread {place[0]!r} is stored after its version {base!r}, which is gone. "
+                "The database was changed by hand; go on from an older copy of it."
+            )
+        base = row[0]
+        parts.append(row[1])
+    return b"".join(reversed(parts)) if len(parts) > 1 else piece.rest
+
+
+def _text(run_id: Any) -> str | None:
+    return None if run_id is None else str(run_id)

@@ -1,0 +1,76 @@
+"""One transaction on a connection, and what goes wrong there in a sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_CAUSES: Final = {
+    sqlite3.SQLITE_BUSY: "another connection holds the database. Let it finish, or connect with a longer timeout",
+    sqlite3.SQLITE_LOCKED: "another user of this connection's cache holds a table. Let it finish and try again",
+    sqlite3.SQLITE_READONLY: "the database can only be read. Open it for writing, or look at its file's permissions",
+    sqlite3.SQLITE_FULL: "the disk, or the database's page limit, is full. Make room and run the thread again",
+    sqlite3.SQLITE_CANTOPEN: "a file of the database can't be opened. Look at its folder and at its permissions",
+    sqlite3.SQLITE_IOERR: "the disk refused. Look at the disk and run the thread again",
+}
+
+
+class SqliteSaverError(sqlite3.OperationalError):
+    """SQLite could not do its part: what was asked, of which thread and checkpoint, why, and the way out."""
+
+    def __init__(self, verb: str, thread_id: str | None, checkpoint_id: str | None, error: sqlite3.Error) -> None:
+        code = error.sqlite_errorcode
+        where = "" if thread_id is None else f" of thread {thread_id!r}"
+        what = "the checkpoints" if checkpoint_id is None else f"checkpoint {checkpoint_id!r}"
+        super().__init__(f"Can't {verb} {what}{where}: {_CAUSES[code & 0xFF]} (SQLite: {error}).")
+        self.thread_id = thread_id
+        self.checkpoint_id = checkpoint_id
+        self.sqlite_errorcode = code
+        self.sqlite_errorname = error.sqlite_errorname
+
+
+@contextmanager
+def explained(verb: str, thread_id: str | None = None, checkpoint_id: str | None = None) -> Iterator[None]:
+    """SQLite's own errors as a `SqliteSaverError` where the cause is the database's surroundings."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CAUSES:
+            raise
+        raise SqliteSaverError(verb, thread_id, checkpoint_id, error) from error
+
+
+@contextmanager
+def writing(db: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that keeps all or nothing. What the program had left open on the connection is committed before."""
+    if db.in_transaction:
+        db.commit()
+    if not _is_open(db):  # Python 3.12's autocommit=False opens the next one by itself
+        db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if _is_open(db):  # a full disk has rolled back already
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def reading(db: sqlite3.Connection) -> Iterator[None]:
+    """One moment's view of the database, whatever other connections write meanwhile."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if _is_open(db):
+            db.execute("ROLLBACK")
+
+
+def _is_open(db: sqlite3.Connection) -> bool:
+    return db.in_transaction

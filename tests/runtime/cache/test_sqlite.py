@@ -1,0 +1,94 @@
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from runtime.cache.base import FullKey
+from runtime.cache.sqlite import SqliteCache
+
+A: FullKey = (("a",), "k")
+AB: FullKey = (("a", "b"), "k")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, as a list of one number that a test may change."""
+    now = [1000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[SqliteCache[object]]:
+    made: SqliteCache[object] = SqliteCache(path=str(tmp_path / "cache"))
+    yield made
+    made.close()
+
+
+def test_a_second_cache_finds_what_the_first_one_kept(tmp_path: Path):
+    first, second = (SqliteCache[object](path=str(tmp_path / "cache")) for _ in range(2))
+    first.set({A: ({"x": (1, 2)}, None)})
+    assert second.get([A, AB]) == {A: {"x": [1, 2]}}
+    assert second.get([]) == {}
+
+
+def test_a_value_expires_at_its_time_and_its_row_goes(cache: SqliteCache[object], clock: list[float], tmp_path: Path):
+    cache.set({A: (1, 10), AB: (2, None)})
+    clock[0] += 9.9
+    assert cache.get([A, AB]) == {A: 1, AB: 2}
+    clock[0] += 0.1
+    assert cache.get([A, AB]) == {AB: 2}
+    with sqlite3.connect(tmp_path / "cache") as db:
+        assert db.execute("SELECT ns, key, expiry FROM cache").fetchall() == [("a,b", "k", None)]
+    db.close()
+
+
+def test_a_value_is_replaced(cache: SqliteCache[object]):
+    cache.set({A: (1, None)})
+    cache.set({A: (2, None)})
+    assert cache.get([A]) == {A: 2}
+
+
+def test_namespaces_are_cleared_one_by_one_or_all(cache: SqliteCache[object]):
+    cache.set({A: (1, None), AB: (2, None)})
+    cache.clear([])
+    cache.clear([("a",), ("never' OR 1=1 --",)])
+    assert cache.get([A, AB]) == {AB: 2}
+    cache.clear()
+    assert cache.get([AB]) == {}
+
+
+def test_the_async_twins_do_the_same(cache: SqliteCache[object]):
+    async def run() -> tuple[dict[FullKey, object], dict[FullKey, object]]:
+        await cache.aset({A: (1, None)})
+        before = await cache.aget([A])
+        await cache.aclear()
+        return before, await cache.aget([A])
+
+    assert asyncio.run(run()) == ({A: 1}, {})
+
+
+def test_what_cannot_be_serialised_is_refused_and_nothing_is_kept(cache: SqliteCache[object]):
+    with pytest.raises(TypeError, match="not serializable"):
+        cache.set({A: (1, None), AB: (object(), None)})
+    assert cache.get([A]) == {}
+
+
+def test_many_threads_may_use_it_at_once(cache: SqliteCache[object]):
+    def work(number: int) -> object:
+        key: FullKey = (("n",), str(number))
+        cache.set({key: (number, None)})
+        return cache.get([key])[key]
+
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(work, range(100))) == list(range(100))
+
+
+def test_a_cache_of_langgraph_is_read(tmp_path: Path):
+    theirs = pytest.importorskip("langgraph.cache.sqlite").SqliteCache(path=str(tmp_path / "cache"))
+    theirs.set({AB: ([1, "x"], 1000)})
+    theirs._conn.close()
+    assert SqliteCache[object](path=str(tmp_path / "cache")).get([AB]) == {AB: [1, "x"]}
