@@ -62,7 +62,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde)
         self.conn = conn
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self._synchronous = check_synchronous(synchronous)
         self._layout: Layout | None = None
 
@@ -79,6 +79,25 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         """Make the tables, where they are not there. Every method does so when it needs them."""
         with self.lock:
             self._ready()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One commit for all that this thread puts inside; the saver's other threads wait.
+
+        A put that fails leaves the others: what went well is kept also where the block ends by an error. Only where
+        the disk fails or is full does SQLite undo all of it.
+        """
+        with self.lock:
+            error: Exception | None = None
+            with self._ready().gathering(self.conn):
+                try:
+                    yield
+                except Exception as caught:
+                    if not self.conn.in_transaction:
+                        raise
+                    error = caught
+            if error is not None:
+                raise error
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

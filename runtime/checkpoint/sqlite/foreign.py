@@ -11,7 +11,7 @@ from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import cannot_save
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record
-from runtime.checkpoint.sqlite.transaction import explained, writing
+from runtime.checkpoint.sqlite.transaction import explained
 
 _COLUMNS: Final = {
     "checkpoints": {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id"}
@@ -36,7 +36,7 @@ class ForeignLayout(Layout):
 
     def create(self, db: sqlite3.Connection) -> None:
         if "task_path" not in _columns(db, "writes"):  # older releases did not keep it
-            with writing(db):
+            with self.writing(db):
                 db.execute("ALTER TABLE writes ADD COLUMN task_path TEXT NOT NULL DEFAULT ''")
 
     def record(
@@ -57,7 +57,7 @@ class ForeignLayout(Layout):
 
     def put(self, db: sqlite3.Connection, record: Record) -> None:
         row = (*record.key, record.parent_id, *record.frame, record.metadata[1])
-        with explained("save", record.key[0], record.key[2]), writing(db):
+        with explained("save", record.key[0], record.key[2]), self.writing(db):
             db.execute(
                 "INSERT OR REPLACE INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,"
                 " type, checkpoint, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",

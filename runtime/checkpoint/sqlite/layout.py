@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, Final, NamedTuple
 
 from runtime.checkpoint.base import (
@@ -20,7 +21,7 @@ from runtime.checkpoint.base import (
     PendingWrite,
 )
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.transaction import explained, reading, writing
+from runtime.checkpoint.sqlite.transaction import explained, joining, reading, writing
 
 Pair = tuple[str, bytes]
 """A value as a serializer gives it: its tag, and its bytes."""
@@ -78,6 +79,24 @@ class Layout(ABC):
     metadata_type: ClassVar[str]
     run_id: ClassVar[str]
     """The expressions that give a row's tag of the metadata, and its run."""
+
+    def __init__(self) -> None:
+        self.gathers = False
+        """True while several calls go into one transaction."""
+
+    def writing(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
+        """The transaction of one call."""
+        return joining(db) if self.gathers else writing(db)
+
+    @contextmanager
+    def gathering(self, db: sqlite3.Connection) -> Iterator[None]:
+        """One transaction for all calls inside."""
+        with explained("save"), writing(db):
+            self.gathers = True
+            try:
+                yield
+            finally:
+                self.gathers = False
 
     @abstractmethod
     def create(self, db: sqlite3.Connection) -> None:
@@ -193,7 +212,7 @@ class Layout(ABC):
             (*key, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *pair)
             for index, (channel, pair) in enumerate(writes)
         ]
-        with explained("save the writes with", key[0], key[2]), writing(db):
+        with explained("save the writes with", key[0], key[2]), self.writing(db):
             for verb, chosen in (
                 ("IGNORE", [row for row in rows if row[5] >= 0]),
                 ("REPLACE", [row for row in rows if row[5] < 0]),
@@ -206,13 +225,13 @@ class Layout(ABC):
 
     def delete_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
         """Forget a thread in all its namespaces."""
-        with explained("delete", thread_id), writing(db):
+        with explained("delete", thread_id), self.writing(db):
             self._drop_thread(db, thread_id)
 
     def delete_for_runs(self, db: sqlite3.Connection, serde: SerializerProtocol, run_ids: Collection[str]) -> None:
         """Forget the checkpoints of these runs, with their writes and the values that only they name."""
         statement = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {self.checkpoints} WHERE {self.run_id} = ?"
-        with explained("delete"), writing(db):
+        with explained("delete"), self.writing(db):
             keys = [key for run_id in run_ids for key in db.execute(statement, (run_id,)).fetchall()]
             self._drop(db, serde, keys)
 
@@ -220,7 +239,7 @@ class Layout(ABC):
         """Keep a thread under another id too, in the place of what was there."""
         ours = f"checkpoint_ns, checkpoint_id, parent_checkpoint_id, {self.columns}"
         theirs = _WRITE_COLUMNS.removeprefix("thread_id, ")
-        with explained("copy", source), writing(db):
+        with explained("copy", source), self.writing(db):
             if source == target or not self._namespaces(db, source):
                 return
             self._drop_thread(db, target)
@@ -233,7 +252,7 @@ class Layout(ABC):
 
     def prune(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str) -> None:
         """Forget all but each namespace's newest checkpoint, and what its delta channels are made of."""
-        with explained("prune", thread_id), writing(db):
+        with explained("prune", thread_id), self.writing(db):
             for ns in self._namespaces(db, thread_id):
                 needed = self._needed(db, serde, thread_id, ns)
                 rows = db.execute(

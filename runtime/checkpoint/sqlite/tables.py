@@ -23,7 +23,7 @@ from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import cannot_save
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Version
 from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
-from runtime.checkpoint.sqlite.transaction import explained, writing
+from runtime.checkpoint.sqlite.transaction import explained
 
 LAYOUT_VERSION: Final = 1
 
@@ -67,11 +67,12 @@ class OurLayout(Layout):
     run_id: ClassVar[str] = "run_id"
 
     def __init__(self) -> None:
+        super().__init__()
         self._chains: OrderedDict[Place, Chain] = OrderedDict()
 
     def create(self, db: sqlite3.Connection) -> None:
         if not is_ours(db):
-            with writing(db):
+            with self.writing(db):
                 for statement in _TABLES:
                     db.execute(statement)
                 if db.execute("SELECT 1 FROM pregel_layout").fetchone() is None:
@@ -111,7 +112,7 @@ class OurLayout(Layout):
         thread_id, ns, id = record.key
         chains = dict[Place, Chain]()
         try:
-            with explained("save", thread_id, id), writing(db):
+            with explained("save", thread_id, id), self.writing(db):
                 db.execute(
                     f"INSERT OR REPLACE INTO pregel_checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
                     f" parent_checkpoint_id, {self.columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -36,6 +36,8 @@ def explained(verb: str, thread_id: str | None = None, checkpoint_id: str | None
     """SQLite's own errors as a `SqliteSaverError` where the cause is the database's surroundings."""
     try:
         yield
+    except SqliteSaverError:
+        raise
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CAUSES:
             raise
@@ -56,6 +58,21 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
         if _is_open(db):  # a full disk has rolled back already
             db.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def joining(db: sqlite3.Connection) -> Iterator[None]:
+    """A part of the transaction that is open: it is kept or undone as a whole, and committed with the rest."""
+    db.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:
+        if _is_open(db):
+            db.execute("ROLLBACK TO part")
+        raise
+    finally:
+        if _is_open(db):
+            db.execute("RELEASE part")
 
 
 @contextmanager

@@ -282,6 +282,45 @@ def test_a_put_waits_for_the_disk_unless_told_otherwise(file: str):
         SqliteSaver(sqlite3.connect(":memory:"), synchronous="OFF")  # type: ignore[arg-type]
 
 
+def test_what_is_put_together_is_one_commit(saver: SqliteSaver, file: str):
+    other = sqlite3.connect(file)
+    table = "SELECT count(*) FROM checkpoints" if begun(other) else "SELECT count(*) FROM pregel_checkpoints"
+    put(saver)
+    with saver.together():
+        config = put(saver, step=1, log=["x" * 600])
+        saver.put_writes(config, [("log", 1)], "task")
+        assert other.execute(table).fetchone() == (1,)
+        assert steps(saver.list(ROOT)) == [1, 0]
+    assert other.execute(table).fetchone() == (2,)
+    other.close()
+
+
+def begun(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone() is not None
+
+
+def put_together(saver: SqliteSaver, *values: Any) -> None:
+    with saver.together():
+        for step, value in enumerate(values, 1):
+            put(saver, step=step, a=value)
+
+
+def test_a_put_that_fails_leaves_what_was_put_together_with_it(ours: SqliteSaver):
+    with pytest.raises(TypeError, match="Channel 'a'"):
+        put_together(ours, 1, len)
+    assert steps(ours.list(ROOT)) == [1]
+
+
+def test_a_full_database_undoes_what_was_put_together(ours: SqliteSaver):
+    put(ours)
+    pages = ours.conn.execute("PRAGMA page_count").fetchone()[0]
+    ours.conn.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(SqliteSaverError, match="Can't save checkpoint '.*' of thread 't': .* full"):
+        put_together(ours, 1, "x" * 100_000)
+    assert steps(ours.list(ROOT)) == [0]
+    put(ours, step=3)
+
+
 def test_a_locked_database_says_which_checkpoint_was_not_saved(ours: SqliteSaver, file: str):
     put(ours)
     ours.conn.execute("PRAGMA busy_timeout = 0")
