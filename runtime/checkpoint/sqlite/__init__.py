@@ -33,7 +33,7 @@ from runtime.checkpoint.sqlite.coding import (
     several,
     tuple_of,
 )
-from runtime.checkpoint.sqlite.database import Synchronous, check_synchronous, prepare
+from runtime.checkpoint.sqlite.database import Opened, Synchronous
 from runtime.checkpoint.sqlite.layout import Found, Key, Layout
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
 
@@ -63,8 +63,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self.conn = conn
         self.lock = threading.RLock()
-        self._synchronous = check_synchronous(synchronous)
-        self._layout: Layout | None = None
+        self._opened = Opened(synchronous)
 
     @classmethod
     @contextmanager
@@ -78,7 +77,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     def setup(self) -> None:
         """Make the tables, where they are not there. Every method does so when it needs them."""
         with self.lock:
-            self._ready()
+            self._opened.ready(self.conn)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -89,7 +88,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         """
         with self.lock:
             error: Exception | None = None
-            with self._ready().gathering(self.conn):
+            with self._opened.ready(self.conn).gathering(self.conn):
                 try:
                     yield
                 except Exception as caught:
@@ -232,12 +231,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     def _on(self, work: Callable[[Layout], T]) -> T:
         """Do something with the database while no other thread does."""
         with self.lock:
-            return work(self._ready())
-
-    def _ready(self) -> Layout:
-        if self._layout is None:
-            self._layout = prepare(self.conn, self._synchronous)
-        return self._layout
+            return work(self._opened.ready(self.conn))
 
 
 def _itself(layout: Layout) -> Layout:

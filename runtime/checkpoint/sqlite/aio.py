@@ -36,7 +36,7 @@ from runtime.checkpoint.sqlite.coding import (
     several,
     tuple_of,
 )
-from runtime.checkpoint.sqlite.database import Synchronous, check_synchronous, prepare
+from runtime.checkpoint.sqlite.database import Opened, Synchronous
 from runtime.checkpoint.sqlite.layout import Found, Key, Layout
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
 
@@ -66,8 +66,7 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         self.conn = conn
         self.loop = asyncio.get_running_loop()
         self.lock = asyncio.Lock()
-        self._synchronous = check_synchronous(synchronous)
-        self._layout: Layout | None = None
+        self._opened = Opened(synchronous)
 
     @classmethod
     @asynccontextmanager
@@ -217,13 +216,12 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         return await self._hop(work, await self._ready())
 
     async def _ready(self) -> Layout:
-        if self._layout is None:
-            async with self.lock:
-                if self._layout is None:
-                    if self.conn._connection is None:
-                        await self.conn
-                    self._layout = await self._hop(_prepared, self._synchronous)
-        return self._layout
+        if self._opened.layout is not None:
+            return self._opened.layout
+        async with self.lock:
+            if self.conn._connection is None:
+                await self.conn
+            return await self._hop(_laid_out, self._opened)
 
     async def _hop(self, work: Callable[[Any, sqlite3.Connection], T], argument: Any) -> T:
         # Each public method of aiosqlite's connection is such a hop for one statement; a call here takes several.
@@ -243,8 +241,8 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
 
 
-def _prepared(synchronous: Synchronous | None, db: sqlite3.Connection) -> Layout:
-    return prepare(db, synchronous)
+def _laid_out(opened: Opened, db: sqlite3.Connection) -> Layout:
+    return opened.ready(db)
 
 
 def _find(serde: SerializerProtocol, key: Key, layout: Layout, db: sqlite3.Connection) -> Found | None:

@@ -18,15 +18,32 @@ Synchronous = Literal["FULL", "NORMAL"]
 """When a commit is through: FULL, once it is on the disk; NORMAL, once the system has it."""
 
 
-def check_synchronous(synchronous: Synchronous | None) -> Synchronous | None:
-    """The mode itself; ValueError for one that there is not."""
-    if synchronous not in (None, "FULL", "NORMAL"):
-        raise ValueError(f"synchronous is {synchronous!r}: it is 'FULL', 'NORMAL', or None for the connection's own.")
-    return synchronous
+class Opened:
+    """What is known of a saver's connection. A saver and those that `with_allowlist` made of it share it."""
+
+    __slots__ = ("_layout", "_synchronous")
+
+    def __init__(self, synchronous: Synchronous | None) -> None:
+        if synchronous not in (None, "FULL", "NORMAL"):
+            raise ValueError(
+                f"synchronous is {synchronous!r}: it is 'FULL', 'NORMAL', or None for the connection's own."
+            )
+        self._synchronous = synchronous
+        self._layout: Layout | None = None
+
+    @property
+    def layout(self) -> Layout | None:
+        """The database's layout, once it is known."""
+        return self._layout
+
+    def ready(self, db: sqlite3.Connection) -> Layout:
+        """The database's layout, its tables made. A file that LangGraph's saver began stays in LangGraph's layout."""
+        if self._layout is None:
+            self._layout = _prepared(db, self._synchronous)
+        return self._layout
 
 
-def prepare(db: sqlite3.Connection, synchronous: Synchronous | None) -> Layout:
-    """The database's layout, its tables made. A file that LangGraph's saver began goes on in LangGraph's layout."""
+def _prepared(db: sqlite3.Connection, synchronous: Synchronous | None) -> Layout:
     if db.in_transaction:
         db.commit()
     with explained("make the tables for"):

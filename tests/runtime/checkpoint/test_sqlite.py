@@ -321,6 +321,25 @@ def test_a_full_database_undoes_what_was_put_together(ours: SqliteSaver):
     put(ours, step=3)
 
 
+def test_a_saver_of_more_types_shares_the_database(file: str):
+    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
+    with SqliteSaver.from_conn_string(file, serde=strict) as saver:
+        wider: Any = saver.with_allowlist([("my.module", "Thing")])
+        with saver.together():
+            put(wider, step=1)
+            put(saver, step=2)
+        assert steps(wider.list(ROOT)) == [2, 1]
+
+
+def test_a_connection_may_give_rows_with_names(ours: SqliteSaver):
+    ours.conn.row_factory = sqlite3.Row
+    config = grow(ours, 40)[-1]
+    ours.put_writes(config, [("a", 1)], "task")
+    ours.prune(["t"])
+    found = ours.get_tuple(config)
+    assert (len(found.checkpoint["channel_values"]["log"]), found.pending_writes) == (40, [("task", "a", 1)])
+
+
 def test_a_locked_database_says_which_checkpoint_was_not_saved(ours: SqliteSaver, file: str):
     put(ours)
     ours.conn.execute("PRAGMA busy_timeout = 0")
