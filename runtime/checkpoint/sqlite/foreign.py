@@ -26,7 +26,7 @@ def is_foreign(db: sqlite3.Connection) -> bool:
 
 
 class ForeignLayout(Layout):
-    """Goes on in a database of LangGraph's SqliteSaver, which can read what is added but for values of our own types."""
+    """Goes on in a database of LangGraph's SqliteSaver, which can read what is added but for our own types."""
 
     checkpoints: ClassVar[str] = "checkpoints"
     writes: ClassVar[str] = "writes"
