@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import queue
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,7 +75,7 @@ class SyncDriver:
         self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
         self.busy = 0
-        self.writer = Writer() if run.durability == "async" and run.saver is not None else None
+        self.writer = Writer(run.saver) if run.durability == "async" and run.saver is not None else None
         run.caller = self.call
         self.answers: Answers = {
             fx.Start: self._start,
@@ -323,26 +325,51 @@ def run_attempt(run: Run, task: Task) -> None:
 
 
 class Writer:
-    """Writes to a saver in order, one thread behind the run; what went wrong comes out at `flush`."""
+    """Writes to a saver in order, behind the run; what went wrong comes out at `flush`.
 
-    def __init__(self) -> None:
-        self.last: Future[Any] | None = None
+    One worker at a time takes whatever is waiting, as one transaction where the saver can make one of several calls
+    (a method `together`). After an error the rest is dropped: a checkpoint is not stored on one that is not there.
+    """
+
+    def __init__(self, saver: Any) -> None:
+        self.together: Callable[[], Any] = getattr(saver, "together", nullcontext)
+        self.waiting: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
+        self.changed = threading.Condition()
+        self.busy = False
+        self.error: BaseException | None = None
 
     def submit(self, function: Callable[..., Any], *args: Any) -> None:
         """Do this after all that was given before."""
-        self.last = _pool.submit(_after, self.last, function, *args)
+        with self.changed:
+            self.waiting.append((function, args))
+            if self.busy:
+                return
+            self.busy = True
+        _pool.submit(self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                if not self.waiting or self.error is not None:
+                    self.waiting.clear()
+                    self.busy = False
+                    self.changed.notify_all()
+                    return
+            try:
+                with self.together():
+                    while self.waiting:
+                        function, args = self.waiting.popleft()
+                        function(*args)
+            except BaseException as error:
+                self.error = error
 
     def flush(self) -> None:
-        """Wait for the last write, and raise the first error."""
-        last, self.last = self.last, None
-        if last is not None:
-            last.result()
-
-
-def _after(previous: Future[Any] | None, function: Callable[..., Any], *args: Any) -> Any:
-    if previous is not None:
-        previous.result()
-    return function(*args)
+        """Wait until all is written, and raise the first error."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.busy)
+            error, self.error = self.error, None
+        if error is not None:
+            raise error
 
 
 def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None = None) -> Answers:

@@ -1,10 +1,12 @@
 """The loop, pumped by hand: what it asks for, in which order. And the drivers, which must answer all of it."""
 
+import pytest
+
 from runtime.checkpoint.memory import InMemorySaver
 from runtime.events import KINDS, observe
 from runtime.pregel import effects as fx
 from runtime.pregel.adriver import acache_answers, asaver_answers
-from runtime.pregel.driver import SyncDriver, cache_answers, saver_answers
+from runtime.pregel.driver import SyncDriver, Writer, cache_answers, saver_answers
 from runtime.pregel.loop import supersteps
 from runtime.pregel.run import Run, whole_config
 from tests.runtime.pregel.graphs import chain
@@ -74,3 +76,19 @@ def test_both_drivers_answer_every_effect_and_every_event():
     }
     assert {*saver_answers(saver), *cache_answers(None)} == stored
     assert {*asaver_answers(saver), *acache_answers(None)} == stored
+
+
+def test_a_writer_keeps_the_order_and_stops_at_the_first_error():
+    done, writer = [], Writer(object())
+
+    def fail():
+        raise OSError("disk full")
+
+    for call in (lambda: done.append(1), lambda: done.append(2), fail, lambda: done.append(3)):
+        writer.submit(call)
+    with pytest.raises(OSError, match="disk full"):
+        writer.flush()
+    assert done == [1, 2]
+    writer.submit(done.append, 4)
+    writer.flush()
+    assert done == [1, 2, 4]
