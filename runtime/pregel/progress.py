@@ -1,0 +1,137 @@
+"""Where a run stands, and what the saver has of it.
+
+A barrier becomes a checkpoint here, and a task's end becomes writes beside it; with durability "exit" both are kept
+until the run ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from runtime._words import MISSING, RESUME
+from runtime.pregel.deltas import COUNTERS, counted, overwrites
+from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
+from runtime.pregel.state import State, Step
+from runtime.pregel.task import Task, task_path_str
+from runtime.pregel.update import int_version
+
+if TYPE_CHECKING:
+    from runtime.checkpoint.base import CheckpointMetadata
+    from runtime.pregel.run import Run
+
+Pending = dict[str, list[tuple[str, Any]]]
+"""Stored writes, by task."""
+
+
+class Progress:
+    """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
+
+    __slots__ = (
+        "beside", "changed", "last_output", "metadata", "parent_id", "paths", "pending", "replayed", "saved_id",
+        "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
+    )  # fmt: skip
+
+    def __init__(self, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
+        self.state = state
+        self.step = step
+        self.stop = stop
+        self.saved_id = saved_id
+        self.parent_id: str | None = None
+        self.pending = pending
+        self.paths: dict[str, Any] = {}
+        self.metadata: Mapping[str, Any] = {}
+        self.changed: dict[str, Any] = {}
+        self.tasks: list[Task] = []
+        self.unsaved = False
+        self.replayed = False
+        self.beside = True
+        self.whole: frozenset[str] = frozenset()
+        self.shown = False
+        self.source = ""
+        self.last_output: Any = MISSING
+
+    def resumes(self) -> Mapping[str, list[Any]]:
+        """The answers that were stored, by task."""
+        stored = self.pending.items()
+        return {id: value for id, writes in stored for channel, value in writes if channel == RESUME}
+
+
+def versions_before(state: State, step: Step) -> Mapping[str, Any]:
+    """The versions that a step's channels have as long as it is not taken in."""
+    return {name: state.versions.get(name) for name in step.channels}
+
+
+def advance(progress: Progress, step: Step) -> None:
+    """Take a step in, and remember what of it the saver does not have yet."""
+    program = progress.state.program
+    progress.state.advance(step)
+    progress.changed.update(step.versions)
+    if program.deltas:
+        progress.whole |= overwrites(program, step)
+
+
+def next_version(run: Run) -> Any:
+    """How versions are counted: as the saver does, else from 1."""
+    return run.saver.get_next_version if run.saver is not None else int_version
+
+
+def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
+    """Make the state a checkpoint, and the next superstep's number one higher."""
+    progress.source = source
+    state = progress.state
+    if run.saver is not None:
+        progress.parent_id = progress.saved_id
+        state.checkpoint_id = run.new_checkpoint_id()
+        progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **_deltas(run, progress)}
+        if run.durability != "exit":
+            yield from _save(run, progress)
+        else:
+            progress.unsaved = True
+    progress.step += 1
+
+
+def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
+    """The counters of delta channels; those that this checkpoint must hold whole are noted in `progress.whole`."""
+    program = run.program
+    if not program.deltas:
+        return {}
+    if not progress.beside or run.durability == "exit":
+        progress.whole |= progress.changed.keys() & set(program.deltas)
+    counters, progress.whole = counted(program, progress.metadata.get(COUNTERS), progress.changed, progress.whole)
+    return {COUNTERS: counters} if counters else {}
+
+
+def _save(run: Run, progress: Progress) -> Routine[None]:
+    state = progress.state
+    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), progress.whole)
+    progress.whole, progress.beside = frozenset(), True
+    config = run.put_config(progress.saved_id)
+    yield SaveCheckpoint(config, checkpoint, cast("CheckpointMetadata", progress.metadata), progress.changed)
+    progress.changed = {}
+    progress.saved_id = state.checkpoint_id
+    progress.unsaved = False
+
+
+def store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: Any) -> Routine[None]:
+    """Store writes beside the checkpoint that the superstep started from."""
+    progress.pending[task_id] = list(writes)
+    progress.paths[task_id] = path
+    if run.saver is not None and run.durability != "exit":
+        yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, task_path_str(path))
+
+
+def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
+    """Leave the saver with all that it was given, and in durability "exit" with the state and what has finished.
+
+    A nested graph that has come to its end leaves nothing then, unless its state outlives the parent's superstep.
+    """
+    if run.saver is None:
+        return
+    if run.durability == "exit" and (unfinished or not run.nested or run.graph.checkpointer is True):
+        if progress.unsaved or (progress.changed and progress.saved_id is None):
+            yield from _save(run, progress)
+        for id, writes in progress.pending.items():
+            if id in progress.paths:
+                yield SaveWrites(run.put_config(progress.saved_id), writes, id, task_path_str(progress.paths[id]))
+    yield Flush()

@@ -1,0 +1,210 @@
+"""How a run starts: which state it goes on from, and what the caller brings.
+
+It starts from nothing, from the thread as it stands, or from a checkpoint that the caller names; then it is a replay,
+and nested graphs go back too. What the caller brings is an answer, a word to a thread that waits, or a new input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from runtime._words import CHECKPOINT_ID, CONF, INPUT, INTERRUPT, NULL_TASK_ID, PREVIOUS, RESUME
+from runtime.errors import EmptyInputError
+from runtime.pregel import told
+from runtime.pregel.commands import command_writes, input_writes
+from runtime.pregel.deltas import rebuild, unread
+from runtime.pregel.effects import Routine, list_checkpoints, load, load_deltas
+from runtime.pregel.node import PregelNode
+from runtime.pregel.plan import Planner
+from runtime.pregel.program import as_names
+from runtime.pregel.progress import Pending, Progress, advance, next_version, persist, store, versions_before
+from runtime.pregel.state import State, Step
+from runtime.pregel.task import Task
+from runtime.pregel.update import update
+from runtime.types import Command
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from runtime.checkpoint.base import CheckpointTuple
+    from runtime.pregel.run import Run
+
+_NOBODY = PregelNode(channels=[], triggers=[])
+
+
+def restore(run: Run, input: Any) -> Routine[Progress]:
+    """The state that the run starts from: the thread's, a checkpoint's, or an empty one."""
+    if run.saver is None:
+        progress = _from_nothing(run)
+    else:
+        found, stale = yield from _find(run, input)
+        progress = _from_nothing(run) if found is None else _from_checkpoint(run, found, stale)
+        if found is not None and (names := unread(run.program, found.checkpoint)):
+            rebuild(progress.state, (yield from load_deltas(found.config, names)))
+        progress.beside = not stale and found is not None
+        progress.replayed = stale and run.replay is not None and run.asked_id is not None
+    run.stored = progress.pending
+    run.previous = progress.state.values.get(PREVIOUS)
+    if run.watched:
+        yield told.started(run, progress, input)
+    return progress
+
+
+def _from_nothing(run: Run) -> Progress:
+    state = State.fresh(run.program, run.new_checkpoint_id())
+    return Progress(state, -1, run.limit, None, {})
+
+
+def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
+    state = State.restored(run.program, run.graph.migrated(found.checkpoint))
+    step = found.metadata.get("step", -2) + 1
+    pending: Pending = {}
+    for task_id, channel, value in () if stale else found.pending_writes or ():
+        pending.setdefault(task_id, []).append((channel, value))
+    progress = Progress(state, step, step + run.limit + 1, found.checkpoint["id"], pending)
+    progress.metadata = found.metadata
+    if found.parent_config is not None:
+        progress.parent_id = found.parent_config[CONF].get(CHECKPOINT_ID)
+    return progress
+
+
+def _find(run: Run, input: Any) -> Routine[tuple[CheckpointTuple | None, bool]]:
+    """The checkpoint to start from, and whether the writes stored beside it belong to another run of it."""
+    config = run.saver_config
+    if run.nested:
+        return (yield from _find_nested(run, config))
+    if run.asked_id is None:
+        return (yield from load(config)), False
+    found = yield from load(_at(config, run.asked_id))
+    if found is None:
+        return None, False
+    if input is None:
+        run.set_replay((yield from _before_edits(found)))
+        return found, True
+    newest = yield from load(config)
+    return found, newest is not None and newest.checkpoint["id"] != run.asked_id
+
+
+def _before_edits(found: CheckpointTuple) -> Routine[str]:
+    """The id of the checkpoint that a superstep made: this one, or the one that it was edited or forked from."""
+    while found.metadata.get("source") in ("update", "fork") and found.parent_config is not None:
+        parent = yield from load(found.parent_config)
+        if parent is None:
+            break
+        found = parent
+    return found.checkpoint["id"]
+
+
+def _find_nested(run: Run, config: RunnableConfig) -> Routine[tuple[CheckpointTuple | None, bool]]:
+    """The same for a nested graph: in a replay it goes back too, on its first visit.
+
+    It goes on from the checkpoint that the caller named for it; else it starts anew, on the state that it had before
+    the replayed checkpoint.
+    """
+    if run.replay is None or not run.replay.first_visit(run.ns):
+        return (yield from load(config)), False
+    if run.asked_id is not None:
+        return (yield from load(_at(config, run.asked_id))), True
+    run.resuming = False
+    before = cast("RunnableConfig", {CONF: {CHECKPOINT_ID: run.replay.checkpoint_id}})
+    older = yield from list_checkpoints(config, before=before, limit=1)
+    return (older[0] if older else None), True
+
+
+def _at(config: RunnableConfig, id: str) -> RunnableConfig:
+    return cast("RunnableConfig", {CONF: {**config[CONF], CHECKPOINT_ID: id}})
+
+
+def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
+    """Take the caller's input in: as an answer, as a word to a thread that waits, or as a new start."""
+    state = progress.state
+    resuming = bool(state.versions) and _goes_on(run, progress, input)
+    replaying = progress.replayed
+    stored = list(progress.pending.pop(NULL_TASK_ID, ()))
+    spent = any(channel == RESUME for writes in progress.pending.values() for channel, _ in writes)
+    if isinstance(input, Command):
+        given = command_writes(run, input, progress.pending)
+        if given:
+            stored = [pair for pair in stored if pair[0] != RESUME] + given
+            yield from store(run, progress, NULL_TASK_ID, given, "")
+    elif not spent:
+        run.answers.first.extend(value for channel, value in stored if channel == RESUME)
+    null = [(channel, value) for channel, value in stored if channel != RESUME]
+    if not run.nested:
+        run.resuming = resuming
+    if resuming:
+        before = dict(state.versions) if run.watched else {}
+        step = _apply_null(run, progress, null)
+        state.seen[INTERRUPT] = dict(state.versions)
+        progress.shown = True
+        if run.watched:
+            yield told.updated(run, progress, step, "resume", before)
+        if replaying and not (yield from _stands_at_own_fork(run, progress)):
+            yield from persist(run, progress, "fork")
+        return
+    if null:
+        _apply_null(run, progress, null)
+    if input is None:
+        raise EmptyInputError(
+            "There is nothing to run: the input is None, and "
+            + (
+                f"thread {run.thread_id!r} has no checkpoint to go on from."
+                if run.saver
+                else "there is no checkpointer."
+            )
+            + " Pass an input, for example {}."
+        )
+    yield from _take_input(run, progress, input)
+
+
+def _goes_on(run: Run, progress: Progress, input: Any) -> bool:
+    if run.nested and run.resuming is not None:
+        return run.resuming
+    if input is None or isinstance(input, Command):
+        return True
+    run_id = run.config.get("metadata", {}).get("run_id")
+    return not run.nested and run_id is not None and run_id == progress.metadata.get("run_id")
+
+
+def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]]) -> Step | None:
+    if not writes:
+        return None
+    task = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
+    task.writes = list(writes)
+    waiting = progress.state.updated
+    step = update(progress.state, [task], next_version(run), progress.step)
+    advance(progress, step)
+    progress.state.updated = None if waiting is None else waiting | step.updated  # what waited before still does
+    return step
+
+
+def _stands_at_own_fork(run: Run, progress: Progress) -> Routine[bool]:
+    """True when the run starts from its thread's newest checkpoint and that is an update or a fork already."""
+    if progress.metadata.get("source") not in ("update", "fork"):
+        return False
+    newest = yield from load(run.saver_config)
+    return newest is not None and newest.checkpoint["id"] == progress.saved_id
+
+
+def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
+    state = progress.state
+    writes = input_writes(run.program.input_channels, input, run.program)
+    if not writes:
+        raise EmptyInputError(
+            f"The input {input!r} has none of the graph's input channels: "
+            f"{', '.join(as_names(run.program.input_channels))}."
+        )
+    dropped = Planner(run, state, progress.step, progress.stop, {}).tasks()
+    for task in dropped:
+        task.writes = []
+    given = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
+    given.writes = writes
+    step = update(state, [*dropped, given], next_version(run), progress.step)
+    before = versions_before(state, step) if run.watched else {}
+    advance(progress, step)
+    progress.pending.clear()
+    progress.paths.clear()
+    if run.watched:
+        yield told.updated(run, progress, step, "input", before)
+    yield from persist(run, progress, "input")

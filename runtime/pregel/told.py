@@ -1,0 +1,117 @@
+"""What the loop tells of a run, as events: made from its state at the moment, and only where somebody wants them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime._words import NO_WRITES
+from runtime.errors import GraphInterrupt
+from runtime.events import Change, CheckpointSaved, Planned, RunStarted, SuperstepUpdated, TaskFinished, Write
+from runtime.pregel.plan import fired, versions_of
+from runtime.pregel.progress import Progress
+from runtime.pregel.snapshot import snapshot_of
+from runtime.pregel.state import Step
+from runtime.pregel.task import Task
+from runtime.types import Command
+
+if TYPE_CHECKING:
+    from runtime.pregel.run import Run
+
+
+def started(run: Run, progress: Progress, input: Any) -> RunStarted:
+    """A run starts, from this state."""
+    state = progress.state
+    kind: Any = "input"
+    if isinstance(input, Command):
+        kind = "command"
+    elif input is None:
+        kind = "replay" if run.asked_id is not None else "resume"
+    kinds = {name: type(channel).__name__ for name, channel in run.program.channels.items()}
+    return RunStarted(
+        run.id, run.ns, progress.step, run.clock(), run.graph, run.thread_id, progress.saved_id, kind, input,
+        kinds, dict(state.versions), dict(state.values), dict(state.seen),
+    )  # fmt: skip
+
+
+def planned(run: Run, progress: Progress, task: Task) -> Planned:
+    """A task of the plan, with what woke it and what it reads."""
+    pull = task.path[0] == "__pregel_pull"
+    reads = versions_of(task.context.state, task.proc.channels) if pull and task.context is not None else ()
+    metadata = run.template["metadata"]
+    if task.proc.metadata:
+        metadata = {**metadata, **task.proc.metadata}
+    return Planned(
+        task.id, task.node, task.path, "pull" if pull else "push", task.input, fired(progress.state, task), reads,
+        task.hidden, tuple(task.triggers), metadata, (*run.template["tags"], *task.proc.tags),
+    )  # fmt: skip
+
+
+def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
+    """A task has ended, one way or another."""
+    status: Any = "cached" if task.cached else "ok"
+    if not task.finished:
+        status = "failed"
+        if isinstance(task.error, GraphInterrupt):
+            status = "interrupted"
+        elif isinstance(task.error, asyncio.CancelledError):
+            status = "cancelled"
+    context = task.context
+    answers = tuple(context.resumes[: context.asked]) if context is not None else ()
+    at = task.started_at + task.duration if task.duration else run.clock()
+    return TaskFinished(
+        run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempts, task.duration,
+        tuple(w for w in task.writes if w[0] != NO_WRITES), task.error, task.interrupts, answers, task.path,
+        task.hidden, progress.state.values,
+    )  # fmt: skip
+
+
+def updated(
+    run: Run, progress: Progress, step: Step | None, source: Any, before: Mapping[str, Any]
+) -> SuperstepUpdated:
+    """A step was taken in; `before` are the versions that its channels had. None where nothing was written."""
+    values = progress.state.values
+    at = run.clock()
+    if step is None:
+        return SuperstepUpdated(run.id, run.ns, progress.step, at, source, (), (), values, frozenset())
+    writes = tuple(Write(task.id, task.node, name, value) for task, name, value in step.writes)
+    changes = []
+    for name, channel in step.channels.items():
+        available = channel.is_available()
+        writers = tuple(task.node for task, written, _ in step.writes if written == name)
+        changes.append(
+            Change(
+                name,
+                type(channel).__name__,
+                before.get(name),
+                step.versions.get(name, before.get(name)),
+                available,
+                channel.get() if available else None,
+                writers,
+            )
+        )
+    return SuperstepUpdated(run.id, run.ns, progress.step, at, source, writes, tuple(changes), values, step.updated)
+
+
+def saved(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointSaved:
+    """A checkpoint was handed to the saver, and these tasks are next."""
+    wants = any({"checkpoints", "debug"} & outlet.modes for outlet in run.outlets)
+    state = progress.state
+    snapshot = None
+    if wants:
+        snapshot = snapshot_of(
+            run.graph,
+            state,
+            tasks,
+            {},
+            run.saver_config,
+            state.checkpoint_id,
+            progress.parent_id,
+            progress.metadata,
+            None,
+        )
+    return CheckpointSaved(
+        run.id, run.ns, progress.metadata["step"], run.clock(), run.thread_id or "", state.checkpoint_id,
+        progress.parent_id, progress.metadata["source"], tuple(task.node for task in tasks), snapshot,
+    )  # fmt: skip
