@@ -226,8 +226,8 @@ def _merge(known: _Known, new: Sequence[Any], *, strict: bool = True) -> list[An
                 removed.add(message.id)
             elif strict:
                 raise ValueError(
-                    f"Attempting to delete a message with an ID that doesn't exist ('{message.id}'). "
-                    f"The list holds {len(messages)} messages; remove by the id of one of them."
+                    f"RemoveMessage(id={message.id!r}) names none of the {len(messages)} messages in the list. "
+                    f"Give the id of one of them."
                 )
         elif place is None:
             if message.id is not None:

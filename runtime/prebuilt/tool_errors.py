@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ("ErrorPolicy", "Handling", "ToolInvocationError", "explain_arguments", "passes_through")
 
-# What models read, and programs compare with: these words are part of the interface.
-INVALID_TOOL_NAME_ERROR_TEMPLATE = "Error: {requested_tool} is not a valid tool, try one of [{available_tools}]."
-TOOL_CALL_ERROR_TEMPLATE = "Error: {error}\n Please fix your mistakes."
-_FAILED = "with kwargs {tool_kwargs} with error:\n {error}\n Please fix the error and try again."
-TOOL_EXECUTION_ERROR_TEMPLATE = "Error executing tool '{tool_name}' " + _FAILED
-TOOL_INVOCATION_ERROR_TEMPLATE = "Error invoking tool '{tool_name}' " + _FAILED
+# The model reads these: each says what happened and what to do next.
+INVALID_TOOL_NAME_ERROR_TEMPLATE = (
+    "There is no tool named '{requested_tool}'. The tools that can be called: {available_tools}."
+)
+TOOL_CALL_ERROR_TEMPLATE = "The call failed: {error}\nCorrect the call, or go on without it."
+TOOL_EXECUTION_ERROR_TEMPLATE = (
+    "The tool '{tool_name}' failed, called with {tool_kwargs}:\n{error}\nCorrect the call, or go on without it."
+)
+TOOL_INVOCATION_ERROR_TEMPLATE = (
+    "The arguments {tool_kwargs} do not fit the tool '{tool_name}':\n{error}\nCall it again with arguments that fit."
+)
 
 
 class ToolInvocationError(ToolException):

@@ -79,7 +79,8 @@ class ToolCallRequest:
     def __setattr__(self, name: str, value: Any) -> None:
         if "_whole" in self.__dict__:
             warnings.warn(
-                f"Setting attribute '{name}' on ToolCallRequest is deprecated. Use request.override({name}=...).",
+                f"A ToolCallRequest should not be changed in place: instead of setting {name}, take the copy that "
+                f"request.override({name}=...) gives.",
                 DeprecationWarning,
                 stacklevel=2,
             )

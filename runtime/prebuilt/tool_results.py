@@ -78,8 +78,8 @@ class Shape(NamedTuple):
                 terminating += getattr(output, "tool_call_id", None) == call["id"]
         if terminating != 1:
             raise ValueError(
-                f"Tool '{call['name']}' gave a list with {terminating} messages bound to tool_call_id '{call['id']}'; "
-                f"exactly one ToolMessage must answer a call."
+                f"Tool '{call['name']}' gave a list in which {terminating} messages answer the call '{call['id']}'. "
+                f"Exactly one ToolMessage must answer it."
             )
         return checked
 

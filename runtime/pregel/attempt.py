@@ -55,7 +55,7 @@ def attempt(run: Run, task: Task) -> Routine[None]:
             if policy is not None and context.attempt < policy.max_attempts:
                 yield Sleep(wait_before_next(policy, context.attempt))
                 continue
-            error.add_note(f"During task with name '{task.node}' and id '{task.id}'")
+            error.add_note(f"Raised in node {task.node!r} (task {task.id})")
         task.duration = time.perf_counter() - started
         return
 
@@ -72,7 +72,7 @@ def finish_idle(run: Run, task: Task) -> bool:
         task.writes, task.error = [], control
     except Exception as error:
         task.writes, task.error = [], error
-        error.add_note(f"During task with name '{task.node}' and id '{task.id}'")
+        error.add_note(f"Raised in node {task.node!r} (task {task.id})")
     return True
 
 

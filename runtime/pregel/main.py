@@ -252,14 +252,14 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
     def config_schema(self, *, include: Sequence[str] | None = None) -> type[BaseModel]:
         """Deprecated: `get_context_jsonschema`."""
         warnings.warn(
-            "config_schema is deprecated. Use get_context_jsonschema.", LangGraphDeprecatedSinceV10, stacklevel=2
+            "config_schema goes away: get_context_jsonschema tells it now.", LangGraphDeprecatedSinceV10, stacklevel=2
         )
         return schemas.config_model(self.get_name("Config"), self.context_schema, include)
 
     def get_config_jsonschema(self, *, include: Sequence[str] | None = None) -> dict[str, Any]:
         """Deprecated: `get_context_jsonschema`."""
         warnings.warn(
-            "get_config_jsonschema is deprecated. Use get_context_jsonschema.",
+            "get_config_jsonschema goes away: get_context_jsonschema tells it now.",
             LangGraphDeprecatedSinceV10,
             stacklevel=2,
         )

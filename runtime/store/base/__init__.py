@@ -342,8 +342,8 @@ class BaseStore(ABC):
             )
         if namespace[0] == _RESERVED_ROOT:
             raise InvalidNamespaceError(
-                f'Root label for namespace cannot be "{_RESERVED_ROOT}", for the runtime keeps it for itself. '
-                f"Got: {namespace!r}"
+                f"The namespace {namespace!r} begins with {_RESERVED_ROOT!r}, which the runtime keeps for itself. "
+                f"Begin it with another label."
             )
         if not isinstance(ttl, NotProvided):
             if ttl is not None and not self.supports_ttl:

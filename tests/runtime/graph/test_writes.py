@@ -38,6 +38,9 @@ class Plain:
     def __init__(self) -> None:
         self.a, self.b = 1, 2
 
+    def __repr__(self) -> str:
+        return "Plain()"
+
 
 WAKE = ("branch:to:next", None)
 

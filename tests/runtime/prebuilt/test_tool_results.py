@@ -96,7 +96,7 @@ def test_a_list_holds_exactly_one_answer():
     in_command = [Command(update={"messages": [done(name="act")]}), Command(goto="next")]
     assert AS_DICT.checked(in_command, CALL) == in_command
     for wrong, count in (([Command(update={"x": 1})], 0), ([done(), done()], 2)):
-        with pytest.raises(ValueError, match=f"{count} messages bound to tool_call_id '1'"):
+        with pytest.raises(ValueError, match=f"{count} messages answer the call '1'"):
             AS_DICT.checked(wrong, CALL)
 
 
