@@ -39,6 +39,9 @@ class StateWrites:
         if type(output) is dict:
             keys = self.keys
             return [pair for pair in output.items() if pair[0] in keys]
+        return self._answered(output)
+
+    def _answered(self, output: Any) -> Sequence[Pair]:
         if output is None:
             return ()
         items = _items(output)
@@ -90,10 +93,7 @@ class RootWrites(StateWrites):
     __slots__ = ()
 
     def __call__(self, output: Any) -> Sequence[Pair]:
-        if output is None:
-            return ()
-        items = _items(output)
-        return [pair for item in items for pair in self._update(item)] + self._moves(items)
+        return self._answered(output)
 
     def _update(self, item: Any) -> Iterable[Pair]:
         if isinstance(item, Command):

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,15 +36,15 @@ T = TypeVar("T")
 AsyncAnswers = dict[type[Any], Callable[[Any], Awaitable[Any]]]
 
 
-async def adrive(routine: fx.Routine[T], answers: AsyncAnswers) -> T:
-    """Run a routine that needs no tasks to its end, and give its result."""
+async def adrive(routine: fx.Routine[T], answers: AsyncAnswers, error: BaseException | None = None) -> T:
+    """The async twin of `drive`."""
     try:
-        step = next(routine)
+        step = next(routine) if error is None else routine.throw(error)
         while True:
             try:
                 reply = await answers[type(step)](step)
-            except Exception as error:
-                step = routine.throw(error)
+            except Exception as failure:
+                step = routine.throw(failure)
             else:
                 step = routine.send(reply)
     except StopIteration as end:
@@ -124,11 +125,7 @@ class AsyncDriver:
             if hit:
                 task.writes, task.finished, task.cached = list(next(iter(hit.values()))), True, True
                 return
-        if self.width is None:
-            await arun_attempt(run, task)
-        else:
-            async with self.width:
-                await arun_attempt(run, task)
+        await self._work(task)
 
     async def _work(self, task: Task) -> None:
         if self.width is None:
@@ -249,17 +246,8 @@ class AsyncDriver:
 
     async def _abandon(self, routine: fx.Routine[T]) -> None:
         await self._halt()
-        try:
-            step = routine.throw(Abandoned())
-            while True:
-                try:
-                    reply = await self.answers[type(step)](step)
-                except Exception as error:
-                    step = routine.throw(error)
-                else:
-                    step = routine.send(reply)
-        except (StopIteration, Abandoned):
-            return
+        with suppress(Abandoned):
+            await adrive(routine, self.answers, Abandoned())
 
 
 def _hand_over(job: asyncio.Task[Any], done: Future[Any]) -> None:
@@ -343,20 +331,21 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
         else:
             await function(*args)
 
-    async def get(e: fx.Load) -> Any:
+    async def flush(_: fx.Flush | None = None) -> None:
         if behind is not None:
             await behind.flush()
+
+    async def get(e: fx.Load) -> Any:
+        await flush()
         return await saver.aget_tuple(e.config)
 
     async def list_all(e: fx.ListCheckpoints) -> Any:
-        if behind is not None:
-            await behind.flush()
+        await flush()
         found = saver.alist(e.config, filter=e.filter, before=e.before, limit=e.limit)
         return [item async for item in found]
 
     async def deltas(e: fx.LoadDeltas) -> Any:
-        if behind is not None:
-            await behind.flush()
+        await flush()
         return await saver.aget_delta_channel_history(config=e.config, channels=e.channels)
 
     async def put(e: fx.SaveCheckpoint) -> None:
@@ -364,10 +353,6 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
 
     async def put_writes(e: fx.SaveWrites) -> None:
         await submit(*writes_call(saver.aput_writes, e))
-
-    async def flush(_: fx.Flush) -> None:
-        if behind is not None:
-            await behind.flush()
 
     return {
         fx.Load: get,

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,15 +48,15 @@ class Abandoned(BaseException):
     """The reader of a stream went away; the run stops at the last barrier."""
 
 
-def drive(routine: fx.Routine[T], answers: Answers) -> T:
-    """Run a routine that needs no tasks to its end, and give its result."""
+def drive(routine: fx.Routine[T], answers: Answers, error: BaseException | None = None) -> T:
+    """Run a routine to its end and give its result; with an error, go on by raising it where the routine waits."""
     try:
-        step = next(routine)
+        step = next(routine) if error is None else routine.throw(error)
         while True:
             try:
                 reply = answers[type(step)](step)
-            except Exception as error:
-                step = routine.throw(error)
+            except Exception as failure:
+                step = routine.throw(failure)
             else:
                 step = routine.send(reply)
     except StopIteration as end:
@@ -220,17 +220,8 @@ class SyncDriver:
 
     def _abandon(self, routine: fx.Routine[T]) -> None:
         """Keep pumping until the routine has settled, so that what was done is saved."""
-        try:
-            step = routine.throw(Abandoned())
-            while True:
-                try:
-                    reply = self.answers[type(step)](step)
-                except Exception as error:
-                    step = routine.throw(error)
-                else:
-                    step = routine.send(reply)
-        except (StopIteration, Abandoned):
-            return
+        with suppress(Abandoned):
+            drive(routine, self.answers, Abandoned())
 
 
 class CalledFuture(Future[Any]):
@@ -384,9 +375,12 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
         else:
             function(*args)
 
-    def read(function: Callable[[], Any]) -> Any:
+    def flush(_: fx.Flush | None = None) -> None:
         if behind is not None:
             behind.flush()
+
+    def read(function: Callable[[], Any]) -> Any:
+        flush()
         return function()
 
     def put(e: fx.SaveCheckpoint) -> None:
@@ -403,7 +397,7 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
         fx.LoadDeltas: lambda e: read(lambda: saver.get_delta_channel_history(config=e.config, channels=e.channels)),
         fx.SaveCheckpoint: put,
         fx.SaveWrites: put_writes,
-        fx.Flush: lambda _: behind.flush() if behind is not None else None,
+        fx.Flush: flush,
     }
 
 
@@ -417,7 +411,6 @@ _paths: dict[Any, bool] = {}
 
 
 def _takes_path(put_writes: Callable[..., Any]) -> bool:
-
     function = getattr(put_writes, "__func__", put_writes)
     known = _paths.get(function)
     if known is None:

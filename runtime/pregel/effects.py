@@ -203,12 +203,6 @@ def load_deltas(config: RunnableConfig, channels: Sequence[str]) -> Routine[Mapp
     return found
 
 
-def receive(deadline: float | None = None) -> Routine[Message]:
-    """The next message."""
-    message: Message = yield Receive(deadline)
-    return message
-
-
 def cache_get(keys: Sequence[Any]) -> Routine[Mapping[Any, Any]]:
     """The cached writes by key; only hits."""
     found: Mapping[Any, Any] = yield CacheGet(keys)

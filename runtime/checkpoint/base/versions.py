@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import random
 
+Version = str | int | float
+"""What a channel's version may be in a stored checkpoint: the kinds of all savers."""
+
 # A program may seed the module's own generator, and then two branches of a thread would draw the same versions.
 _versions = random.Random()
 _draw = _versions.getrandbits

@@ -6,8 +6,6 @@ read, so what a node does to its objects never reaches the history.
 
 from __future__ import annotations
 
-import os
-import random
 import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -27,8 +25,10 @@ from runtime.checkpoint.base import (
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
+from runtime.checkpoint.base.arguments import is_whole_deletion, named, several, unsaveable
+from runtime.checkpoint.base.versions import Version, following
 from runtime.checkpoint.memory.blobs import Blob, freeze, thaw
-from runtime.checkpoint.memory.lineage import Lineage, Record, Version, Write
+from runtime.checkpoint.memory.lineage import Lineage, Record, Write
 from runtime.checkpoint.memory.persistent import PersistentDict
 from runtime.checkpoint.memory.views import Blobs, Storage, Writes
 from runtime.checkpoint.serde.base import SerializerProtocol
@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = ("InMemorySaver", "MemorySaver", "PersistentDict")
-
-# A program may seed the module's own generator, and then two branches of a thread would draw the same versions.
-_versions = random.Random()
-_draw = _versions.getrandbits
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_versions.seed)
 
 _FRAME_KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 
@@ -180,7 +174,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
                 if channel in values:
                     blobs[channel, version] = freeze(values[channel], serde, lineage.value_at(parent_id, channel))
         except TypeError as error:
-            raise _cannot_save(channel, thread_id, error) from error
+            raise unsaveable(channel, thread_id, error) from error
         frame, extras = _frame(checkpoint)
         record = Record(
             checkpoint["id"],
@@ -203,7 +197,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
             for channel, value in writes:
                 frozen.append((task_id, channel, freeze(value, serde), task_path))
         except TypeError as error:
-            raise _cannot_save(channel, thread_id, error) from error
+            raise unsaveable(channel, thread_id, error) from error
         lineage = self._lineage(thread_id, conf.get("checkpoint_ns", ""))
         with self._lock:
             lineage.add_writes(conf["checkpoint_id"], frozen)
@@ -213,7 +207,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
             self.storage.pop(thread_id, None)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        runs = set(_several(run_ids, "run_ids"))
+        runs = set(several(run_ids, "run_ids"))
         with self._lock:
             for lineages in self.storage.values():
                 for lineage in lineages.values():
@@ -232,10 +226,9 @@ class InMemorySaver(BaseCheckpointSaver[str]):
 
         Of a delta channel's history as much stays as its value is made of.
         """
-        if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"The strategy {strategy!r} is unknown: it is 'keep_latest' or 'delete'.")
-        for thread_id in _several(thread_ids, "thread_ids"):
-            if strategy == "delete":
+        whole = is_whole_deletion(strategy)
+        for thread_id in several(thread_ids, "thread_ids"):
+            if whole:
                 self.delete_thread(thread_id)
                 continue
             with self._lock:
@@ -245,12 +238,8 @@ class InMemorySaver(BaseCheckpointSaver[str]):
                         lineage.retain(lineage.needed_for(newest, self._thaw(newest.metadata)))
 
     def get_next_version(self, current: str | float | None, channel: None) -> str:
-        """The version that follows: a counter, padded so that text sorts like numbers, and a random fraction.
-
-        The fraction tells the versions of two branches of one thread apart.
-        """
-        number = int(current.partition(".")[0] if isinstance(current, str) else current or 0)
-        return f"{number + 1:032d}.0.{_draw(53):016d}"
+        """The version that follows: a counter, padded so that text sorts like numbers, and a random fraction."""
+        return following(current)
 
     # -- the async twins -----------------------------------------------------------------------------------------------
 
@@ -370,10 +359,10 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         if record.extras is not None:
             checkpoint |= self._thaw(record.extras)
         return CheckpointTuple(
-            config or _address(thread_id, ns, record.id),
+            config or named(thread_id, ns, record.id),
             checkpoint,  # type: ignore[arg-type]  # the keys of Checkpoint, and what else was stored with it
             self._thaw(record.metadata),
-            None if record.parent_id is None else _address(thread_id, ns, record.parent_id),
+            None if record.parent_id is None else named(thread_id, ns, record.parent_id),
             [(task_id, channel, thaw(blob, serde)) for task_id, channel, blob, _ in writes],
         )
 
@@ -382,14 +371,6 @@ class InMemorySaver(BaseCheckpointSaver[str]):
 
 
 MemorySaver = InMemorySaver
-
-
-def _address(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
-
-
-def _cannot_save(channel: str, thread_id: str, error: TypeError) -> TypeError:
-    return TypeError(f"Channel {channel!r} of thread {thread_id!r} can't be saved. {error}")
 
 
 def _frame(checkpoint: Checkpoint) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -404,9 +385,3 @@ def _frame(checkpoint: Checkpoint) -> tuple[dict[str, Any], dict[str, Any]]:
     if frame.get("updated_channels") is not None:
         frame["updated_channels"] = list(frame["updated_channels"])
     return frame, extras
-
-
-def _several(ids: Sequence[str], name: str) -> Sequence[str]:
-    if isinstance(ids, str):
-        raise TypeError(f"{name} is the text {ids!r}, and each of its letters would be taken for an id. Give a list.")
-    return ids

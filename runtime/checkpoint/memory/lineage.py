@@ -14,9 +14,8 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, writes_sort_key
+from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.memory.blobs import Blob
-
-Version = str | int | float
 
 
 class Record(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, Final
 
+from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.memory.blobs import Blob
-from runtime.checkpoint.memory.lineage import Lineage, Version, Write
+from runtime.checkpoint.memory.lineage import Lineage, Write
 
 Storage = dict[str, dict[str, Lineage]]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +21,7 @@ from runtime.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_metadata,
 )
+from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
 from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import (
@@ -28,9 +29,6 @@ from runtime.checkpoint.sqlite.coding import (
     address,
     coded,
     histories_of,
-    is_whole_deletion,
-    named,
-    several,
     tuple_of,
 )
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
@@ -158,7 +156,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         self._on(lambda layout: layout.delete_thread(self.conn, str(thread_id)))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        runs = several(run_ids, "run_ids")
+        runs = [str(id) for id in several(run_ids, "run_ids")]
         self._on(lambda layout: layout.delete_for_runs(self.conn, self.serde, runs))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
@@ -170,7 +168,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         Of a delta channel's history as much stays as its value is made of.
         """
         whole = is_whole_deletion(strategy)
-        for thread_id in several(thread_ids, "thread_ids"):
+        for thread_id in map(str, several(thread_ids, "thread_ids")):
             if whole:
                 self.delete_thread(thread_id)
             else:
@@ -180,51 +178,18 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         """The version that follows: a counter, padded so that text sorts like numbers, and a random fraction."""
         return following(current)
 
-    # -- the async twins -----------------------------------------------------------------------------------------------
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        raise _only_sync("aget_tuple")
-
-    def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        raise _only_sync("alist")
+    # -- the async twins: that there are none --------------------------------------------------------------------------
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        raise _only_sync("aget_delta_channel_history")
+        raise self._lacks("aget_delta_channel_history")
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        raise _only_sync("aput")
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        raise _only_sync("aput_writes")
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        raise _only_sync("adelete_thread")
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        raise _only_sync("adelete_for_runs")
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        raise _only_sync("acopy_thread")
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        raise _only_sync("aprune")
+    def _lacks(self, method: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"SqliteSaver has no {method}(): it would block the event loop. Use AsyncSqliteSaver of "
+            "runtime.checkpoint.sqlite.aio for the async methods of a graph; it needs the package aiosqlite."
+        )
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
@@ -244,10 +209,3 @@ def _find(conn: sqlite3.Connection, serde: SerializerProtocol, key: Key, layout:
 
 def _prune(conn: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, layout: Layout) -> None:
     layout.prune(conn, serde, thread_id)
-
-
-def _only_sync(method: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"SqliteSaver has no {method}(): it would block the event loop. Use AsyncSqliteSaver of "
-        "runtime.checkpoint.sqlite.aio for the async methods of a graph; it needs the package aiosqlite."
-    )

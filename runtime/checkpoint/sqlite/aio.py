@@ -24,6 +24,7 @@ from runtime.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_metadata,
 )
+from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
 from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import (
@@ -31,9 +32,6 @@ from runtime.checkpoint.sqlite.coding import (
     address,
     coded,
     histories_of,
-    is_whole_deletion,
-    named,
-    several,
     tuple_of,
 )
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
@@ -141,7 +139,7 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         await self._on(lambda layout, db: layout.delete_thread(db, str(thread_id)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        runs = several(run_ids, "run_ids")
+        runs = [str(id) for id in several(run_ids, "run_ids")]
         await self._on(lambda layout, db: layout.delete_for_runs(db, self.serde, runs))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
@@ -149,7 +147,7 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         whole = is_whole_deletion(strategy)
-        for thread_id in several(thread_ids, "thread_ids"):
+        for thread_id in map(str, several(thread_ids, "thread_ids")):
             if whole:
                 await self.adelete_thread(thread_id)
             else:

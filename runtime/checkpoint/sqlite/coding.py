@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, get_checkpoint_id
+from runtime.checkpoint.base.arguments import named, unsaveable
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Scope
 
@@ -24,11 +25,6 @@ def address(config: RunnableConfig) -> tuple[str, str, str | None]:
     """The thread, the namespace and the checkpoint that a config names."""
     conf = config["configurable"]
     return str(conf["thread_id"]), conf.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
-
-
-def named(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
-    """The config that names a checkpoint."""
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
 
 
 def tuple_of(serde: SerializerProtocol, found: Found, config: RunnableConfig | None = None) -> CheckpointTuple:
@@ -72,7 +68,7 @@ def cannot_save(
         try:
             serde.dumps_typed(value)
         except TypeError as cause:
-            return TypeError(f"Channel {channel!r} of thread {thread_id!r} can't be saved. {cause}")
+            return unsaveable(channel, thread_id, cause)
     return error
 
 
@@ -122,20 +118,6 @@ class Listing(NamedTuple):
 def _matches(metadata: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:
     """True where all the filter's keys have their values; a key that is not there is looked up by its dots."""
     return all(_looked_up(metadata, key) == value for key, value in filter.items())
-
-
-def several(ids: Sequence[str], name: str) -> list[str]:
-    """A list of ids, and not one text."""
-    if isinstance(ids, str):
-        raise TypeError(f"{name} is the text {ids!r}, and each of its letters would be taken for an id. Give a list.")
-    return [str(id) for id in ids]
-
-
-def is_whole_deletion(strategy: str) -> bool:
-    """True for the strategy that forgets threads, False for the one that keeps the newest checkpoints."""
-    if strategy not in ("keep_latest", "delete"):
-        raise ValueError(f"The strategy {strategy!r} is unknown: it is 'keep_latest' or 'delete'.")
-    return strategy == "delete"
 
 
 def _looked_up(metadata: Mapping[str, Any], key: str) -> Any:

@@ -20,6 +20,7 @@ from runtime.checkpoint.base import (
     DeltaWalk,
     PendingWrite,
 )
+from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.transaction import explained, joining, reading, writing
 
@@ -28,8 +29,6 @@ Pair = tuple[str, bytes]
 
 Key = tuple[str, str, str]
 """A checkpoint's thread, namespace and id."""
-
-Version = str | int | float
 
 
 class Found(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-Version = str | int | float
+from runtime.checkpoint.base.versions import Version
 
 # A shorter list is not worth a chain.
 MIN_BYTES: Final = 512

@@ -1,0 +1,33 @@
+"""What a saver is asked, and how it refuses what can't be meant: the same for every store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+
+def named(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
+    """The config that names a checkpoint."""
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
+
+
+def several(ids: Sequence[str], name: str) -> Sequence[str]:
+    """A list of ids, and not one text."""
+    if isinstance(ids, str):
+        raise TypeError(f"{name} is the text {ids!r}, and each of its letters would be taken for an id. Give a list.")
+    return ids
+
+
+def is_whole_deletion(strategy: str) -> bool:
+    """True for the strategy that forgets threads, False for the one that keeps the newest checkpoints."""
+    if strategy not in ("keep_latest", "delete"):
+        raise ValueError(f"The strategy {strategy!r} is unknown: it is 'keep_latest' or 'delete'.")
+    return strategy == "delete"
+
+
+def unsaveable(channel: str, thread_id: str, cause: TypeError) -> TypeError:
+    """The error that names the channel whose value can't be stored."""
+    return TypeError(f"Channel {channel!r} of thread {thread_id!r} can't be saved. {cause}")
