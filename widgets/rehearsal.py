@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from widgets import engine
 from widgets.errors import EditRefused
+from widgets.fields import adapter_for
 from widgets.history import Checkpoint, checkpoint_of, named
 from workbench import html, text
 from workbench.comparison import where
@@ -277,7 +278,7 @@ def _check_result(graph: Any, base: Checkpoint, after: Mapping[str, Any]) -> Non
     schema = getattr(getattr(graph, "builder", None), "state_schema", None)
     strict = not hasattr(schema, "model_fields")  # a model converts what it reads; other states are taken as they are
     for name, value in after.items():
-        adapter = _adapter(declared.get(name, Any))
+        adapter = adapter_for(declared.get(name, Any))
         if adapter is None or value is ABSENT or _fault(adapter, value, strict) is None:
             continue
         if name in before and _fault(adapter, before[name], strict) is not None:
@@ -287,15 +288,6 @@ def _check_result(graph: Any, base: Checkpoint, after: Mapping[str, Any]) -> Non
             f"{_fault(adapter, value, strict)}. Nothing was written.",
             channel=name,
         )
-
-
-def _adapter(annotation: Any) -> TypeAdapter[Any] | None:
-    for config in (ConfigDict(arbitrary_types_allowed=True), None):
-        try:
-            return TypeAdapter(annotation, config=config)
-        except Exception:  # a type that pydantic cannot check is not checked
-            continue
-    return None
 
 
 def _fault(adapter: TypeAdapter[Any], value: Any, strict: bool) -> str | None:

@@ -9,7 +9,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench import signs, text
 
@@ -68,6 +68,23 @@ def sheet(name: str) -> str:
 def fragment(*content: str, sheets: Sequence[str] = (), theme: str | None = None, label: str | None = None) -> Html:
     """Content for a notebook's cell, with the styles it needs. `theme` is "light", "dark", or the host's."""
     return tag("div", style(*sheets), *content, class_="wb", data_wb_theme=theme, aria_label=label)
+
+
+class Shown:
+    """What a cell shows as HTML, or by its own text where there is none. `_sheets` are the styles that it needs."""
+
+    __slots__ = ()
+    _sheets: ClassVar[Sequence[str]] = ()
+
+    def fragment(self) -> Html:
+        """It as HTML, to set into something larger."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": fragment(self.fragment(), sheets=self._sheets), "text/plain": str(self)}
 
 
 def page(title: str, *content: str, sheets: Sequence[str] = (), theme: str | None = None) -> Html:

@@ -58,7 +58,7 @@ def _piece(piece: str | Code | Mark | Icon) -> Html:
             return html.escape(piece)
 
 
-class Told:
+class Told(html.Shown):
     """The base of values that show themselves as a head line and lines under it, in text and in HTML alike."""
 
     __slots__ = ()
@@ -74,9 +74,6 @@ class Told:
     def __str__(self) -> str:
         return "\n".join([plain(self.head()), *(f"  {plain(line)}" for line in self.lines())])
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def fragment(self) -> Html:
         """The answer as HTML, to set into something larger."""
         under = [html.tag("li", rich(line)) for line in self.lines()]
@@ -85,9 +82,6 @@ class Told:
             html.tag("p", html.tag("strong", rich(self.head()))),
             html.tag("ul", *under, class_="wb-items") if under else "",
         )
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": html.fragment(self.fragment()), "text/plain": str(self)}
 
 
 def version(number: int | None) -> str:

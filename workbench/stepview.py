@@ -16,8 +16,10 @@ from workbench.summary import inline, shown
 _COLUMNS: Final = 24
 
 
-class StepView:
+class StepView(html.Shown):
     """One superstep: its drawing, and its three moments. `channels()` is its channel view."""
+
+    _sheets = ("recording",)
 
     def __init__(self, index: Index, superstep: Superstep, graph: Any = None) -> None:
         self.index = index
@@ -47,9 +49,6 @@ class StepView:
         ended = update or ["  no update: the barrier was not passed"]
         return "\n".join([f"Superstep {self.step}", "Plan", *plan, "Execute", *ran, "Update", *ended])
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def fragment(self) -> Html:
         """The superstep as HTML, to set into something larger."""
         superstep = self.superstep
@@ -59,12 +58,11 @@ class StepView:
         )
         return html.tag("div", picture, side, class_="wb-pair")
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": html.fragment(self.fragment(), sheets=["recording"]), "text/plain": str(self)}
 
-
-class Strip:
+class Strip(html.Shown):
     """The whole run: a column for each superstep, one layout for all, and the versions after each."""
+
+    _sheets = ("recording",)
 
     def __init__(self, index: Index, graph: Any = None) -> None:
         self.index = index
@@ -93,9 +91,6 @@ class Strip:
 
     def _gap(self) -> list[str]:
         return [f"{text.count(self.left_out, 'superstep')} in the middle left out."] if self.left_out else []
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def fragment(self) -> Html:
         """The strip as HTML, to set into something larger."""
@@ -130,9 +125,6 @@ class Strip:
     def _key(self) -> Html:
         signs = list(dict.fromkeys(overlay.sign_of(task) for one in self.supersteps for task in one.visible))
         return html.key(statuses=signs)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": html.fragment(self.fragment(), sheets=["recording"]), "text/plain": str(self)}
 
 
 def _word(task: Task) -> str:

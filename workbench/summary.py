@@ -26,8 +26,10 @@ _SIGNS: Final[dict[str, Status]] = {
 }
 
 
-class Summary:
+class Summary(html.Shown):
     """What a recording shows of itself: the same facts as text and as HTML."""
+
+    _sheets = ("recording",)
 
     def __init__(self, index: Index, status: str, error: BaseException | None, thread: str | None, graph: Any) -> None:
         self.index = index
@@ -82,9 +84,6 @@ class Summary:
         why, timeline, report = self.advice
         return f"{self.verdict}\n{self.counts}\n\n{table}\n\nGo on with {why}, {timeline} or {report}."
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def fragment(self, advice: bool = True) -> Html:
         """The summary as HTML, to set into something larger."""
         head = [html.tag("div", html.sign(self.sign), html.tag("h2", self._whole_verdict()), class_="wb-verdict")]
@@ -112,9 +111,6 @@ class Summary:
         """With the error's message, which text leaves out: it may differ from run to run."""
         message = str(self.error) if self.error is not None and self.sign == "failed" else ""
         return f"{self.verdict}: {text.shorten(message.splitlines()[0], 200)}" if message.strip() else self.verdict
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": html.fragment(self.fragment(), sheets=["recording"]), "text/plain": str(self)}
 
     def _rows(self) -> Iterator[Row]:
         every = self.supersteps

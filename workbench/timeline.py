@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from workbench import html, overlay, text
 from workbench.html import Html
@@ -52,7 +52,7 @@ class Barrier(NamedTuple):
     passed: bool
 
 
-class Timeline:
+class Timeline(html.Shown):
     """The tasks of a recording over time."""
 
     def __init__(self, index: Index) -> None:
@@ -102,9 +102,6 @@ class Timeline:
         more = len(self.bars) - len(rows)
         return f"{table}\nThe last {len(rows)} of {len(self.bars):,} tasks." if more else table
 
-    def __repr__(self) -> str:
-        return str(self)
-
     @property
     def svg(self) -> Html:
         """The picture alone."""
@@ -122,9 +119,6 @@ class Timeline:
 
     def _label(self, node: str, place: int) -> str:
         return f"{node} {place}" if any(bar.node == node and bar.place for bar in self.bars) else node
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": html.fragment(self.fragment()), "text/plain": str(self)}
 
 
 # -- facts ------------------------------------------------------------------------------------------------------------

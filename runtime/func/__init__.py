@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, g
 from runtime._words import END, PREVIOUS, RETURN, START
 from runtime.channels.ephemeral_value import EphemeralValue
 from runtime.channels.last_value import LastValue
-from runtime.pregel.call import RunnableCallable, is_async_callable
+from runtime.pregel.call import RunnableCallable, is_async_callable, name_of
 from runtime.pregel.called import call
 from runtime.pregel.main import Pregel
 from runtime.pregel.node import PregelNode, as_policies
@@ -54,7 +54,7 @@ class TaskFunction:
     ) -> None:
         update_wrapper(self, func)
         self.func = func
-        self.name = name or _name_of(func)
+        self.name = name or name_of(func)
         self.__name__ = self.name
         asynchronous = is_async_callable(func)
         if timeout is not None and not asynchronous:
@@ -112,12 +112,6 @@ class _Spread(RunnableCallable):
 
 def _returned(output: Any) -> Sequence[tuple[str, Any]]:
     return ((RETURN, output),)
-
-
-def _name_of(func: Any) -> str:
-    if isinstance(func, partial):
-        return _name_of(func.func)
-    return getattr(func, "__name__", None) or type(func).__name__
 
 
 def _retry(retry_policy: Retry, deprecated: dict[str, Any], what: str) -> Retry:
@@ -216,7 +210,7 @@ class entrypoint(Generic[S]):
 
     def __call__(self, func: Callable[..., Any]) -> Pregel[Any, Any, Any, Any]:
         """The graph of this function."""
-        name = _name_of(func)
+        name = name_of(func)
         if inspect.isgeneratorfunction(func) or inspect.isasyncgenfunction(func):
             raise NotImplementedError(
                 f"Entrypoint '{name}' is a generator. Return a value; stream with a StreamWriter."

@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from runtime._asyncio import running_loop
 from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
@@ -92,7 +93,7 @@ class AsyncDriver:
 
     def call(self, task: Task) -> Any:
         """Start a task that a running one calls: an asyncio future on the loop, a concurrent one in a worker thread."""
-        if _running_loop() is self.loop:
+        if running_loop() is self.loop:
             self.post(fx.Spawned(task))
             return self.loop.create_task(self._called(task), context=copy_context())
         context = copy_context()
@@ -156,7 +157,7 @@ class AsyncDriver:
 
     def nudge(self) -> None:
         """Wake the reader: there are chunks. Any thread may call this."""
-        if _running_loop() is self.loop:
+        if running_loop() is self.loop:
             self.post(None)
         else:
             self.loop.call_soon_threadsafe(self.post, None)
@@ -257,13 +258,6 @@ def _hand_over(job: asyncio.Task[Any], done: Future[Any]) -> None:
         done.set_exception(error)
     else:
         done.set_result(job.result())
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 async def arun_attempt(run: Run, task: Task) -> None:

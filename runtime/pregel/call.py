@@ -119,7 +119,7 @@ def wanted(func: Any) -> tuple[tuple[str, bool], ...]:
 
 def _warn_of_config(func: Any, text: str) -> None:
     warnings.warn(
-        f"The parameter 'config' of '{_name_of(func)}' is annotated with {text}, so it is not filled in. "
+        f"The parameter 'config' of '{name_of(func)}' is annotated with {text}, so it is not filled in. "
         "Annotate it with RunnableConfig or Optional[RunnableConfig] to be given the run's config.",
         UserWarning,
         stacklevel=5,
@@ -155,7 +155,7 @@ class RunnableCallable(Runnable[Any, Any]):
         self.trace = trace
         self.recurse = recurse
         self.kwargs = kwargs
-        self.name = name or _name_of(func or afunc)
+        self.name = name or name_of(func or afunc)
         wants = traits_of(func or afunc).wants
         self.wants = tuple(item for item in wants if item[0] not in kwargs) if kwargs else wants
 
@@ -236,9 +236,10 @@ def _runtime_in(config: RunnableConfig | None) -> Runtime[Any]:
     return found if found is not None else DEFAULT_RUNTIME
 
 
-def _name_of(func: Any) -> str:
+def name_of(func: Any) -> str:
+    """What a node of this function is called: the function's name, or its class's where it has none."""
     if isinstance(func, partial):
-        return _name_of(func.func)
+        return name_of(func.func)
     return getattr(func, "__name__", None) or type(func).__name__
 
 

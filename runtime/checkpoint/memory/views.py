@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.memory.blobs import Blob
 from runtime.checkpoint.memory.lineage import Lineage, Write
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Storage = dict[str, dict[str, Lineage]]
 
@@ -18,14 +21,21 @@ Find = Callable[[str, str], Lineage]
 """The lineage of a thread's namespace, which is made where there is none."""
 
 
-class Writes(MutableMapping[tuple[str, str, str], dict[tuple[str, int], Write]]):
-    """(thread, namespace, checkpoint) to its pending writes by (task, place). A key that is not there is made."""
-
+class _View(MutableMapping[K, V]):
     __slots__ = ("_find", "_storage")
 
     def __init__(self, storage: Storage, find: Find) -> None:
         self._storage = storage
         self._find = find
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Writes(_View[tuple[str, str, str], dict[tuple[str, int], Write]]):
+    """(thread, namespace, checkpoint) to its pending writes by (task, place). A key that is not there is made."""
+
+    __slots__ = ()
 
     def __getitem__(self, key: tuple[str, str, str]) -> dict[tuple[str, int], Write]:
         thread_id, ns, checkpoint_id = key
@@ -44,18 +54,11 @@ class Writes(MutableMapping[tuple[str, str, str], dict[tuple[str, int], Write]])
             for ns in lineages:
                 yield from ((thread_id, ns, checkpoint_id) for checkpoint_id in self._find(thread_id, ns).writes)
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
-
-class Blobs(MutableMapping[tuple[str, str, str, Version], Blob]):
+class Blobs(_View[tuple[str, str, str, Version], Blob]):
     """(thread, namespace, channel, version) to the value, frozen as `blobs` says."""
 
-    __slots__ = ("_find", "_storage")
-
-    def __init__(self, storage: Storage, find: Find) -> None:
-        self._storage = storage
-        self._find = find
+    __slots__ = ()
 
     def __getitem__(self, key: tuple[str, str, str, Version]) -> Blob:
         thread_id, ns, channel, version = key
@@ -76,6 +79,3 @@ class Blobs(MutableMapping[tuple[str, str, str, Version], Blob]):
         for thread_id, lineages in self._storage.items():
             for ns in lineages:
                 yield from ((thread_id, ns, *item) for item in self._find(thread_id, ns).values)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import aiosqlite
 
+from runtime._asyncio import running_loop
 from runtime.checkpoint.base import (
     BaseCheckpointSaver,
     ChannelVersions,
@@ -227,11 +228,7 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         return found
 
     def _from_outside(self, method: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        try:
-            here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
-        except RuntimeError:
-            here = None
-        if here is self.loop:
+        if running_loop() is self.loop:
             raise asyncio.InvalidStateError(
                 f"{method}() of AsyncSqliteSaver waits for the event loop that it was called on, so neither would go "
                 f"on. Await a{method}() here, or call {method}() from another thread."

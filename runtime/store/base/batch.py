@@ -7,6 +7,7 @@ from abc import ABC
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, TypeVar
 
+from runtime._asyncio import running_loop
 from runtime.store.base import (
     BaseStore,
     GetOp,
@@ -64,7 +65,7 @@ class AsyncBatchedBaseStore(BaseStore, ABC):
 
     def _from_outside(self, method: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result of a coroutine of the store's own loop, for a caller on another thread."""
-        if _running_loop() is self._loop:
+        if running_loop() is self._loop:
             raise asyncio.InvalidStateError(
                 f"Synchronous calls to {type(self).__name__} on the thread of its own event loop would wait for "
                 f"themselves. Use the async method: await store.{method}(...)."
@@ -89,13 +90,6 @@ class AsyncBatchedBaseStore(BaseStore, ABC):
             for (_, future), place in zip(asked, places, strict=True):
                 if not future.done():
                     future.set_result(results[place])
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _merged(ops: list[Op]) -> tuple[list[Op], list[int]]:
