@@ -81,7 +81,7 @@ def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
     node = task.proc
     config = context.config = run.task_config(task)
     manager = None
-    if run.manager is not None:
+    if run.manager is not None and not (node.idle and node.hidden):  # the way in makes a run only to hold its branch's
         manager = context.manager = yield Open(task)
         config = context.config = below(config, manager, 1)
     try:

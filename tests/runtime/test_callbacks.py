@@ -76,6 +76,27 @@ def test_a_run_without_stops_tells_nothing(colour):
     assert heard.events == []
 
 
+@pytest.mark.parametrize("way_in", ["edge", "branch"])
+def test_the_way_in_makes_a_run_only_to_hold_its_branch(colour, way_in):
+    from langchain_core.callbacks.base import BaseCallbackHandler
+
+    class Names(BaseCallbackHandler):
+        run_inline = True
+
+        def __init__(self):
+            self.started = []
+
+        def on_chain_start(self, serialized, inputs, **kwargs):
+            self.started.append(kwargs["name"])
+
+    graph = builder({"a": says("a")}, [(START, "a")] if way_in == "edge" else [])
+    if way_in == "branch":
+        graph.add_conditional_edges(START, lambda state: "a", ["a"])
+    names = Names()
+    colour.invoke(graph.compile(), {"log": []}, {"callbacks": [names]})
+    assert (START in names.started) is (way_in == "branch")
+
+
 def test_a_trace_policy_changes_what_tracers_record_and_nothing_else(colour):
     from langchain_core.callbacks.base import BaseCallbackHandler
     from langchain_core.tracers.base import BaseTracer
