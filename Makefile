@@ -1,12 +1,13 @@
 # make lab     JupyterLab, opened on the tour; sets everything up the first time   (PORT=8888, LAB_ARGS=...)
 # make test    all that can fail: the checks, the tests, every notebook
+# make bench   the speed of the runtime as ratios to LangGraph's, written in benchmarks/README.md   (BENCH_ARGS=...)
 # make check   the quick part of it: ruff, mypy, import-linter
 # make tour    runs the tour without a window and writes build/tour.html, which shows its pictures offline
 # make clean   removes what these leave behind; the environment in .venv stays
 #
 # Set-up writes a stamp into .venv. A stamp newer than pyproject.toml means that there is nothing to do: no pip, no network.
 
-.PHONY: lab test check tour clean browser
+.PHONY: lab test bench check tour clean browser
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := lab
 
@@ -51,6 +52,9 @@ lab: $(LAB_DONE)
 test: check browser
 	$(PY) -m pytest
 	$(PY) -m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(COURSE)
+
+bench: $(TEST_DONE)
+	$(PY) -m benchmarks $(BENCH_ARGS)
 
 check: $(TEST_DONE)
 	$(PY) -m ruff check

@@ -1,0 +1,47 @@
+"""`python -m benchmarks`: measures, prints the tables, and writes them in README.md if nothing was left out."""
+
+import argparse
+import sys
+
+from benchmarks import report
+from benchmarks.measure import ROOT, agree, keep, take_turns
+from benchmarks.table import SHAPES, WORKLOADS
+
+
+def main() -> int:
+    """Nonzero when an engine failed or the two disagree; how fast they are is for the reader to judge."""
+    parser = argparse.ArgumentParser("python -m benchmarks", description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="workloads and shapes whose name begins like this")
+    parser.add_argument("--rounds", type=int, default=5, help="how often the engines take turns (5)")
+    parser.add_argument("--values", type=int, default=3, help="timed runs in each process; the best counts (3)")
+    parser.add_argument("--list", action="store_true", help="print the names and do nothing")
+    args = parser.parse_args()
+
+    begins = tuple(args.only or [""])
+    workloads = [one for one in WORKLOADS if one.name.startswith(begins)]
+    shapes = [one for one in SHAPES if one.name.startswith(begins)]
+    if args.list or not (workloads or shapes):
+        print(*[one.name for one in (*WORKLOADS, *SHAPES)], sep="\n")
+        return 0 if args.list else 2
+
+    def watch(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    compared = take_turns(workloads, (report.PEER, report.OURS), args.rounds, args.values, watch)
+    sizes = [one for shape in shapes for one in shape.workloads()]
+    grown = take_turns(sizes, (report.OURS,), args.rounds, args.values, watch)
+
+    parts = [report.facts(args.rounds)]
+    parts += [report.comparison(workloads, compared)] if workloads else []
+    parts += [report.growth(shapes, grown)] if shapes else []
+    figures = "\n\n".join(parts)
+    print(figures)
+    if not args.only:
+        report.write(figures)
+    for engine in (report.PEER, report.OURS):
+        keep(compared, engine, ROOT / "build" / "benchmarks" / f"{engine}.json")
+    return int(any(failures or not agree(rounds) for rounds, failures in (compared | grown).values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
