@@ -1,7 +1,7 @@
 """What the running task may ask of its run: one typed object, held by a context variable.
 
-The engine sets it when a task begins. `interrupt`, `get_config`, nested graphs and stream writers find it here; it
-also travels in the task's config under one private key, so that a config handed to a bare thread still works.
+It travels in the task's config under one private key, so that a config handed to a bare thread works; and the engine
+sets that config when a task begins, so that `interrupt`, `get_config`, nested graphs and stream writers find it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import xxhash
 
@@ -36,68 +36,50 @@ def interrupt_id(ns: str, answered: int) -> str:
 class TaskContext:
     """One task, as the code in it sees its run.
 
-    `step` and `stop` count supersteps; `resumes` are the answers given to this task so far, in order; `asked` counts
-    the interrupts of this attempt. `read(keys, fresh)` reads channels, `send(writes)` adds writes to the task.
+    `step` and `stop` count supersteps; `resumes` are the answers given to this task so far, in order; `attempt` counts
+    from 1, and `asked`, `nested` and `calls` count what this attempt did.
     """
 
-    __slots__ = (
-        "asked", "attempt", "called", "caller", "closed", "config", "first_attempt_at", "last_sign", "manager",
-        "nested", "resumes", "resuming", "run", "state", "step", "stop", "task", "watched_signs",
-    )  # fmt: skip
+    ns: str
+    """The namespace of the task, its id included."""
+    run: Run
+    state: State
+    checkpoint_id: str
+    step = -1
+    stop = 0
+    resumes: list[Any]
+    resuming: bool | None = None
+    attempt = 0
+    asked = 0
+    nested = 0
+    calls = 0
+    caller: Task | None = None
+    manager: Any = None
+    closed = False
+    last_sign = 0.0
+    watched_signs = True
 
-    def __init__(self, run: Any, task: Task, state: State, step: int, stop: int, resumes: list[Any]) -> None:
-        self.run: Run = run
-        self.task = task
-        self.state = state
-        self.step = step
-        self.stop = stop
-        self.resumes = resumes
-        self.config: RunnableConfig | None = None
-        self.attempt = 0
-        self.first_attempt_at: float | None = None
-        self.resuming = run.resuming
-        self.asked = 0
-        self.nested = 0
-        self.called = 0
-        self.caller: TaskContext | None = None
-        self.manager: Any = None
-        self.closed = False
-        self.last_sign = 0.0
-        self.watched_signs = True
+    def read(self, names: str | Sequence[str], fresh: bool = False) -> Any:
+        """What the task may read now: the state it was planned on; with `fresh`, its own writes so far on top."""
+        raise NotImplementedError
+
+    def send(self, writes: Sequence[tuple[str, Any]]) -> None:
+        """Add writes to the task, before those that its answer makes."""
+        raise NotImplementedError
 
     def beat(self) -> None:
         """The task is alive: its idle timeout starts anew."""
         self.last_sign = time.monotonic()
-
-    @property
-    def ns(self) -> str:
-        """The namespace of the task, its id included."""
-        return self.task.ns
-
-    def read(self, names: str | Sequence[str], fresh: bool = False) -> Any:
-        """What the task may read now: the state it was planned on; with `fresh`, its own writes so far on top."""
-        return self.task.read_fresh(self.state, names) if fresh else self.state.read(names)
-
-    def send(self, writes: Sequence[tuple[str, Any]]) -> None:
-        """Add writes to the task, before those that its answer makes."""
-        if self.closed:
-            return  # the attempt was stopped; what it still does no longer counts
-        self.task.sent.extend(writes)
-        self.sign()
 
     def sign(self) -> None:
         """Something was written, streamed or called: progress, where the idle timeout counts that."""
         if self.watched_signs:
             self.last_sign = time.monotonic()
 
-    def begin(self) -> None:
-        """A new attempt starts: questions and nested graphs are counted from the first again."""
-        self.attempt += 1
-        if self.attempt > 1:
-            self.asked = 0
-            self.nested = 0
-            self.called = 0
-            self.resuming = True
+    def again(self) -> None:
+        """Another attempt starts: questions and nested graphs are counted from the first again."""
+        self.asked = self.nested = self.calls = 0
+        self.resuming = True
 
     def answer(self) -> Any:
         """The answer to the next question of this attempt, or `MISSING` when nobody has given it yet."""
@@ -117,13 +99,14 @@ class TaskContext:
         return count
 
 
-current: ContextVar[TaskContext | None] = ContextVar("runtime_task", default=None)
+task_config: ContextVar[RunnableConfig | None] = ContextVar("runtime_task_config", default=None)
+"""The config of the task that is running here. It holds the task."""
 
 
-def task_of(config: RunnableConfig | None) -> TaskContext | None:
+def task_of(config: RunnableConfig | None = None) -> Task | None:
     """The task that a config was made for, else the one that is running here, else None."""
-    if config is not None:
-        found = config.get(CONF, {}).get(CONFIG_KEY_SCRATCHPAD)
+    for known in (config, task_config.get()):
+        found = known.get(CONF, {}).get(CONFIG_KEY_SCRATCHPAD) if known is not None else None
         if isinstance(found, TaskContext):
-            return found
-    return current.get()
+            return cast("Task", found)
+    return None

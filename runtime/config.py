@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.config import var_child_runnable_config
 
-from runtime._context import current
+from runtime._context import task_config, task_of
 from runtime._words import CONFIG_KEY_RUNTIME, CONFIG_KEY_SCRATCHPAD
 
 if TYPE_CHECKING:
@@ -28,15 +28,14 @@ def get_config() -> RunnableConfig:
 
     Raises RuntimeError outside of both.
     """
-    task = current.get()
-    inner = var_child_runnable_config.get()
-    if task is None or task.config is None:
+    inner, own = var_child_runnable_config.get(), task_config.get()
+    if own is None:
         if inner is None:
             raise RuntimeError("get_config() was called outside of a run. Call it in a node, a tool or a task.")
         return inner
-    if inner is not None and inner.get("configurable", {}).get(CONFIG_KEY_SCRATCHPAD) is task:
+    if inner is not None and inner.get("configurable", {}).get(CONFIG_KEY_SCRATCHPAD) is task_of(own):
         return inner
-    return task.config
+    return own
 
 
 def get_store() -> BaseStore:

@@ -1,7 +1,7 @@
 """What a node may know of its run, in one object: context, store, stream writer, where and how often it runs.
 
 A node gets it by a parameter named `runtime`, or by `get_runtime()`. One is made for each task, so its making is
-cheap: the fields are set while the object is still open, and then it closes.
+cheap: the fields are set while the object is still open, and then it closes; a task's are set when it looks.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ def _no_heartbeat() -> None:
 
 class _OpenRuntime(Generic[ContextT]):
     __slots__ = (
-        "context", "control", "execution_info", "heartbeat", "previous", "server_info", "store", "stream_writer",
+        "_known", "context", "control", "execution_info", "heartbeat", "previous", "server_info", "store",
+        "stream_writer",
     )  # fmt: skip
 
 
@@ -207,6 +208,14 @@ class Runtime(_OpenRuntime[ContextT]):
         new.__class__ = cls
         return new  # type: ignore[no-any-return]  # it has become one of cls
 
+    def __getattr__(self, name: str) -> Any:
+        """A field of a runtime that is still empty: the first that is asked for has all of them filled."""
+        if name not in _FIELDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        for field, value in self._known().items():
+            object.__setattr__(self, field, value)
+        return object.__getattribute__(self, name)
+
     def __reduce__(self) -> Any:
         return _revive, (type(self), {field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
 
@@ -245,6 +254,17 @@ class Runtime(_OpenRuntime[ContextT]):
     def drain_reason(self) -> str | None:
         """Why the run was asked to stop, if it was."""
         return self.control.drain_reason if self.control is not None else None
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(Runtime))
+
+
+def runtime_later(known: Callable[[], dict[str, Any]]) -> Runtime[Any]:
+    """A runtime that takes its fields from `known()` when one of them is looked at: every task has one, few look."""
+    new: Any = object.__new__(_OpenRuntime)
+    new._known = known
+    new.__class__ = Runtime
+    return new  # type: ignore[no-any-return]  # it has become one
 
 
 def as_runtime(found: Any) -> Runtime[Any] | None:

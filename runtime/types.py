@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, N
 from langchain_core.messages.tool import ToolOutputMixin
 from typing_extensions import TypedDict
 
-from runtime._context import TaskContext, current, digest, interrupt_id
+from runtime._context import TaskContext, digest, interrupt_id, task_of
 from runtime._words import MISSING, NS_SEP, OVERWRITE
 from runtime._words import PARENT as _PARENT
 from runtime.errors import GraphInterrupt, mark_invalid_resume
@@ -284,7 +284,7 @@ def interrupt(value: Any, *, response_schema: Any = None) -> Any:
 
     Raises RuntimeError outside of a running node. Needs a checkpointer to go on later.
     """
-    task = current.get()
+    task = task_of()
     if task is None:
         raise RuntimeError("interrupt() was called outside of a running node. Call it in a node, a tool or a task.")
     answer = task.answer()

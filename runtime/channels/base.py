@@ -14,7 +14,7 @@ What the channels of this package keep true:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import MemberDescriptorType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -46,7 +46,7 @@ class BaseChannel(ABC, Generic[Value, Update, Checkpoint]):
     """Whether `finish()` may change the channel."""
     may_consume: ClassVar[bool] = False
     """Whether `consume()` may change the channel."""
-    _attributes: ClassVar[tuple[str, ...]] = ("key", "typ")
+    _twin: ClassVar[Any]
 
     def __init__(self, typ: Any, key: str = "") -> None:
         self.typ = typ
@@ -54,9 +54,7 @@ class BaseChannel(ABC, Generic[Value, Update, Checkpoint]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._attributes = tuple(
-            name for base in cls.__mro__ for name, item in vars(base).items() if isinstance(item, MemberDescriptorType)
-        )
+        cls._twin = staticmethod(_twin_maker(cls))
         for method, trait in _TRAITS:
             speaks = next(base for base in cls.__mro__ if method in vars(base) or trait in vars(base))
             if trait not in vars(speaks):
@@ -119,10 +117,17 @@ class BaseChannel(ABC, Generic[Value, Update, Checkpoint]):
 
 def twin(channel: Channel) -> Channel:
     """A second channel with the same attributes, made without its constructor; the attributes' values are shared."""
-    kind = type(channel)
-    other = object.__new__(kind)
-    for name in kind._attributes:
-        setattr(other, name, getattr(channel, name))
-    if kind.__dictoffset__:
-        vars(other).update(vars(channel))
+    other: Channel = channel._twin(channel)
     return other
+
+
+def _twin_maker(kind: type[BaseChannel[Any, Any, Any]]) -> Callable[[Any], Any]:
+    """A function that copies the attributes of a channel of this class, written out: every barrier copies some."""
+    slots = [n for base in kind.__mro__ for n, item in vars(base).items() if isinstance(item, MemberDescriptorType)]
+    lines = ["def twin_of(channel):", "    other = new(kind)", *(f"    other.{n} = channel.{n}" for n in slots)]
+    if kind.__dictoffset__:
+        lines.append("    other.__dict__.update(channel.__dict__)")
+    namespace: dict[str, Any] = {"new": object.__new__, "kind": kind}
+    exec("\n".join([*lines, "    return other"]), namespace)
+    twin_of: Callable[[Any], Any] = namespace["twin_of"]
+    return twin_of

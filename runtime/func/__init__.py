@@ -98,8 +98,8 @@ class _Spread(RunnableCallable):
         super().__init__(first, self._acall if asynchronous else None, name=name, trace=False, recurse=False)
         self.wants = RunnableCallable(func, name=name).wants
 
-    def arguments(self, config: Any, runtime: Any) -> dict[str, Any]:
-        return {"filled": super().arguments(config, runtime)}
+    def arguments(self, config: Any) -> dict[str, Any]:
+        return {"filled": super().arguments(config)}
 
     def _call(self, input: Any, filled: dict[str, Any] | None = None) -> Any:
         args, kwargs = input

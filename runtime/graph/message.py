@@ -120,7 +120,7 @@ def push_message(
         raise ValueError(
             "Message ID is required by push_message(): its reader knows the message by that. Give it an id."
         )
-    task.run.stream(task.task, "messages", (pushed, dict(config.get("metadata", {}))))
+    task.run.stream(task, "messages", (pushed, dict(config.get("metadata", {}))))
     if state_key is not None:
         task.send([(state_key, pushed)])
     return pushed  # type: ignore[no-any-return]  # convert_to_messages gives messages of every kind

@@ -77,7 +77,7 @@ class ToolRuntime(_DirectlyInjectedToolArg, Generic[ContextT, StateT]):
         task = task_of(self.config)
         if task is not None:
             event = {"event": "tool-output-delta", "tool_call_id": self.tool_call_id, "delta": delta}
-            task.run.stream(task.task, "tools", event)
+            task.run.stream(task, "tools", event)
 
 
 class Wants(NamedTuple):
@@ -135,7 +135,7 @@ def graph_state(config: RunnableConfig) -> Any:
     """The state as the running node is given it, for a node that was sent something else; empty outside of a graph."""
     task = task_of(config)
     if task is not None:
-        node = task.task.proc
+        node = task.proc
         state = task.read(node.channels)
         return state if node.mapper is None else node.mapper(state)
     read = config.get("configurable", {}).get(CONFIG_KEY_READ)

@@ -269,12 +269,12 @@ async def arun_attempt(run: Run, task: Task) -> None:
             try:
                 reply: Any = None
                 if type(step) is fx.Invoke:
-                    enter(task, step)
+                    enter(step)
                     reply = await (call_timed(task, step) if step.timed is not None else call_async(step))
                 elif type(step) is fx.Sleep:
                     await asyncio.sleep(step.seconds)
                 elif type(step) is fx.Open:
-                    calls, joined = openings(run, task)
+                    calls, joined = openings(run, task, step.config)
                     reply = joined([await call() for call in calls])
                 elif type(step) is fx.Close:
                     for call in closings(task, step.manager, step.output, step.error):

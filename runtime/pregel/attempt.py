@@ -22,26 +22,22 @@ from runtime.types import RetryPolicy
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from runtime._context import TaskContext
     from runtime.pregel.run import Run
 
 
 def attempt(run: Run, task: Task) -> Routine[None]:
     """Try the task until it succeeds, stops to ask, or has used up its tries."""
-    context = cast("TaskContext", task.context)
-    policies: Sequence[RetryPolicy] = task.proc.retry_policy or run.graph.retry_policies
     task.started_at = run.clock()
     started = time.perf_counter()
     while True:
-        context.begin()
-        task.attempts = context.attempt
-        if context.first_attempt_at is None:
-            context.first_attempt_at = task.started_at
-        if context.attempt > 1:
-            run.stream(task, "attempt", context.attempt)
-        task.writes, task.sent, task.fresh, task.error = [], [], {}, None
+        if task.attempt:
+            task.again()
+            task.fresh, task.error = {}, None
+            run.stream(task, "attempt", task.attempt + 1)
+        task.attempt += 1
+        task.sent = []
         try:
-            yield from _once(run, task, context)
+            yield from _once(run, task)
             task.finished = True
         except GraphInterrupt as stop:
             task.writes = []
@@ -51,9 +47,10 @@ def attempt(run: Run, task: Task) -> Routine[None]:
             task.writes, task.error = [], control
         except Exception as error:
             task.writes, task.error = [], error
+            policies: Sequence[RetryPolicy] = task.proc.retry_policy or run.graph.retry_policies
             policy = None if is_invalid_resume(error) else matching(policies, error)
-            if policy is not None and context.attempt < policy.max_attempts:
-                yield Sleep(wait_before_next(policy, context.attempt))
+            if policy is not None and task.attempt < policy.max_attempts:
+                yield Sleep(wait_before_next(policy, task.attempt))
                 continue
             error.add_note(f"Raised in node {task.node!r} (task {task.id})")
         task.duration = time.perf_counter() - started
@@ -65,8 +62,7 @@ def finish_idle(run: Run, task: Task) -> bool:
     if run.watched or run.manager is not None:
         return False
     try:
-        for writer in task.proc.runs:
-            task.writes.extend(writer(task.input))
+        task.writes = [pair for writer in task.proc.runs for pair in writer(task.input)]
         task.finished = True
     except GraphBubbleUp as control:
         task.writes, task.error = [], control
@@ -76,18 +72,19 @@ def finish_idle(run: Run, task: Task) -> bool:
     return True
 
 
-def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
+def _once(run: Run, task: Task) -> Routine[None]:
     """One try: the node's code, the writes of its answer, its routers; with a run of its own where that is told."""
     node = task.proc
-    config = context.config = run.task_config(task)
+    config = run.task_config(task)
     manager = None
     if run.manager is not None and not (node.idle and node.hidden):  # the way in makes a run only to hold its branch's
-        manager = context.manager = yield Open(task)
-        config = context.config = below(config, manager, 1)
+        manager = task.manager = yield Open(task, config)
+        config = below(config, manager, 1)
     try:
         try:
             limits = task.timeout or node.timeout
-            context.watched_signs = limits is None or limits.refresh_on == "auto"
+            if limits is not None:
+                task.watched_signs = limits.refresh_on == "auto"
             output = yield Invoke(node.bound, task.input, config, limits)
         except ParentCommand as up:
             # It comes from a graph that this node runs, and so it is meant for this graph.
@@ -96,15 +93,15 @@ def _once(run: Run, task: Task, context: TaskContext) -> Routine[None]:
             if run.asynchronous and _is_cancelling():
                 raise
             raise NodeCancelledError(task.node) from error
-        writes = task.writes
-        writes.extend(task.sent)
+        writes = task.writes = list(task.sent)
         for writer in node.runs:
-            writes.extend(writer(output))
-        for index, branch in enumerate(node.branches, len(node.runs) + 2):
-            state = context.read(branch.read, fresh=True)
-            asked = branch.input(None if state is MISSING else state, output)
-            answer = yield Invoke(branch.path, asked, config if manager is None else below(config, manager, index))
-            writes.extend(branch.writes(answer))
+            writes += writer(output)
+        if node.branches:
+            for index, branch in enumerate(node.branches, len(node.runs) + 2):
+                state = task.read(branch.read, fresh=True)
+                asked = branch.input(None if state is MISSING else state, output)
+                answer = yield Invoke(branch.path, asked, config if manager is None else below(config, manager, index))
+                writes += branch.writes(answer)
     except BaseException as error:
         if manager is not None:
             yield Close(manager, None, error)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
@@ -162,9 +162,10 @@ class RunnableCallable(Runnable[Any, Any]):
     def __repr__(self) -> str:
         return f"RunnableCallable({self.name})"
 
-    def arguments(self, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
+    def arguments(self, config: RunnableConfig) -> dict[str, Any]:
         """What the function asked for by name. ValueError when something it cannot do without is not there."""
         filled = dict(self.kwargs)
+        runtime = config.get(CONF, {}).get(CONFIG_KEY_RUNTIME) or DEFAULT_RUNTIME
         for name, optional in self.wants:
             value = self._argument(name, config, runtime)
             if value is MISSING:
@@ -190,20 +191,20 @@ class RunnableCallable(Runnable[Any, Any]):
             return runtime.previous
         return config.get(CONF, {}).get(CONFIG_KEY_NODE_ERROR)
 
-    def call(self, input: Any, config: RunnableConfig, runtime: Runtime[Any]) -> Any:
+    def call(self, input: Any, config: RunnableConfig) -> Any:
         """The function's answer, in the caller's own context. TypeError for a function that is only async."""
         if self.func is None:
             raise TypeError(
                 f"'{self.name}' is async and was called by a sync run. Use the async call: ainvoke, astream or abatch."
             )
-        answer = self.func(input, **self.arguments(config, runtime)) if self.wants or self.kwargs else self.func(input)
+        answer = self.func(input, **self.arguments(config)) if self.wants or self.kwargs else self.func(input)
         if self.recurse and isinstance(answer, Runnable):
             return answer.invoke(input, config)
         return answer
 
-    async def acall(self, input: Any, config: RunnableConfig, runtime: Runtime[Any]) -> Any:
+    async def acall(self, input: Any, config: RunnableConfig) -> Any:
         """The same in the async colour; a function that is only sync runs in a worker thread."""
-        arguments = self.arguments(config, runtime) if self.wants or self.kwargs else {}
+        arguments = self.arguments(config) if self.wants or self.kwargs else {}
         if self.afunc is not None:
             answer = await self.afunc(input, **arguments)
         else:
@@ -215,25 +216,14 @@ class RunnableCallable(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the function as a Runnable of its own, with a run of its own where somebody traces."""
         if not self.trace:
-            return self.call(input, config or {}, _runtime_in(config))
-        return self._call_with_config(cast("Any", self._traced), input, config, **kwargs)
+            return self.call(input, config or {})
+        return self._call_with_config(cast("Any", self.call), input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         if not self.trace:
-            return await self.acall(input, config or {}, _runtime_in(config))
-        return await self._acall_with_config(cast("Any", self._atraced), input, config, **kwargs)
-
-    def _traced(self, input: Any, config: RunnableConfig) -> Any:
-        return self.call(input, config, _runtime_in(config))
-
-    def _atraced(self, input: Any, config: RunnableConfig) -> Coroutine[Any, Any, Any]:
-        return self.acall(input, config, _runtime_in(config))
-
-
-def _runtime_in(config: RunnableConfig | None) -> Runtime[Any]:
-    found = (config or {}).get(CONF, {}).get(CONFIG_KEY_RUNTIME)
-    return found if found is not None else DEFAULT_RUNTIME
+            return await self.acall(input, config or {})
+        return await self._acall_with_config(cast("Any", self.acall), input, config, **kwargs)
 
 
 def name_of(func: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime._context import TaskContext, current
+from runtime._context import task_of
 from runtime._words import PUSH, RESUME, RETURN
 from runtime.pregel.node import PregelNode
 from runtime.pregel.task import Task, child_ns, id_bytes, task_id, task_ns, task_path_str
@@ -20,7 +20,7 @@ def call(node: PregelNode, name: str, args: Sequence[Any], kwargs: Mapping[str, 
 
     The future is `concurrent.futures`' in sync code and asyncio's in async code. RuntimeError outside of a run.
     """
-    caller = current.get()
+    caller = task_of()
     if caller is None or caller.run.caller is None:
         raise RuntimeError(
             f"Task '{name}' was called outside of a running graph. Call it in an entrypoint, a node or another task."
@@ -28,19 +28,19 @@ def call(node: PregelNode, name: str, args: Sequence[Any], kwargs: Mapping[str, 
     return caller.run.caller(planned(caller, node, name, (tuple(args), dict(kwargs))))
 
 
-def planned(caller: TaskContext, node: PregelNode, name: str, input: Any) -> Task:
+def planned(caller: Task, node: PregelNode, name: str, input: Any) -> Task:
     """The task of the caller's next call, with the result stored for it, if there is one."""
-    index = caller.called
-    caller.called = index + 1
-    run, parent = caller.run, caller.task
+    index = caller.calls
+    caller.calls = index + 1
+    run = caller.run
     ns = child_ns(run.ns, name)
-    step = str(caller.step)
-    id = task_id(id_bytes(caller.state.checkpoint_id), ns, step, name, PUSH, task_path_str(parent.path), str(index))
-    task = Task(id, name, (PUSH, parent.path, index, True), task_ns(ns, id), input, node, (PUSH,))
+    identity = f"{ns}{caller.step}{name}{PUSH}{task_path_str(caller.path)}{index}"
+    id = task_id(id_bytes(caller.state.checkpoint_id), identity)
+    task = Task(id, name, (PUSH, caller.path, index, True), task_ns(ns, id), input, node, (PUSH,))
     stored = run.stored.get(id, ())
     answered = next((list(value) for channel, value in stored if channel == RESUME), [])
-    task.context = TaskContext(run, task, caller.state, caller.step, caller.stop, answered)
-    task.context.caller = caller
+    task.place(run, caller.state, caller.step, caller.stop, answered)
+    task.caller = caller
     caller.sign()
     for channel, value in stored:
         if channel == RETURN:

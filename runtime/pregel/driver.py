@@ -93,16 +93,30 @@ class SyncDriver:
 
     # -- tasks --------------------------------------------------------------------------------------------------------
 
-    def _start(self, effect: fx.Start) -> None:
-        for task in effect.tasks:
+    def _start(self, effect: fx.Start) -> fx.Finished | None:
+        tasks = effect.tasks
+        count = len(tasks)
+        if effect.alone and not self.live:
+            return self._run_here(tasks[0], copy_context())
+        for task in tasks:
             self.waiting.append((task, copy_context()))
-        self.handed = self.live or (self.run.watched and len(effect.tasks) > 1)
+        self.handed = self.live or (self.run.watched and count > 1)
         if self.handed:
-            for _ in range(min(len(effect.tasks), self.width or len(effect.tasks))):
+            for _ in range(min(count, self.width or count)):
                 _pool.submit(self._work)
-        elif len(effect.tasks) > 1 and self.width != 1:
+        elif count > 1 and self.width != 1:
             self.busy = 1
             _pool.submit(self._work, True)
+        return None
+
+    def _run_here(self, task: Task, context: Context) -> fx.Finished | None:
+        """Run a task in this thread; it stands behind the messages that came meanwhile."""
+        context.run(run_attempt, self.run, task)
+        done = fx.Finished(task)
+        if self.inbox.empty():
+            return done
+        self.inbox.put(done)
+        return None
 
     def call(self, task: Task) -> Future[Any]:
         """Start a task that a running one calls; whoever asks for its result first runs it, if no worker has."""
@@ -133,10 +147,9 @@ class SyncDriver:
             except IndexError:
                 pass  # a worker was quicker
             else:
-                context.run(run_attempt, self.run, task)
-                if self.inbox.empty():
-                    return fx.Finished(task)
-                self.inbox.put(fx.Finished(task))  # others finished before: in the order of completion
+                done = self._run_here(task, context)
+                if done is not None:
+                    return done
         timeout = None if effect.deadline is None else max(0.0, effect.deadline - time.monotonic())
         try:
             return self.inbox.get(timeout=timeout)
@@ -294,12 +307,12 @@ def run_attempt(run: Run, task: Task) -> None:
             try:
                 reply: Any = None
                 if type(step) is fx.Invoke:
-                    enter(task, step)
+                    enter(step)
                     reply = call_sync(step)
                 elif type(step) is fx.Sleep:
                     time.sleep(step.seconds)
                 elif type(step) is fx.Open:
-                    calls, joined = openings(run, task)
+                    calls, joined = openings(run, task, step.config)
                     reply = joined([call() for call in calls])
                 elif type(step) is fx.Close:
                     for call in closings(task, step.manager, step.output, step.error):

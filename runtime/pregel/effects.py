@@ -24,9 +24,13 @@ T = TypeVar("T")
 
 
 class Start(NamedTuple):
-    """Run these tasks; each is answered by a `Finished` in the inbox."""
+    """Run these tasks; each is answered by a `Finished` in the inbox.
+
+    `alone` says that there is one, and nothing else runs: its `Finished` may be the reply.
+    """
 
     tasks: Sequence[Task]
+    alone: bool
 
 
 class Cancel(NamedTuple):
@@ -110,6 +114,7 @@ class Open(NamedTuple):
     """Tell the callbacks that a task begins; the reply is its run manager."""
 
     task: Task
+    config: RunnableConfig
 
 
 class Close(NamedTuple):
@@ -159,21 +164,13 @@ class Spawned(NamedTuple):
     task: Task
 
 
-class Streamed(NamedTuple):
-    """A task gave something to a live stream, or began another attempt (mode "attempt")."""
-
-    task: Task
-    mode: str
-    value: Any
-
-
 class Finished(NamedTuple):
     """A task has ended: its fields say how."""
 
     task: Task
 
 
-Message = Spawned | Streamed | Finished
+Message = Spawned | Finished
 
 Routine = Generator[Effect | Event, Any, T]
 

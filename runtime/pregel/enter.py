@@ -13,14 +13,14 @@ from uuid import uuid4
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.base import BaseTracer
 
-from runtime._context import current
-from runtime._words import CONF, CONFIG_KEY_RUNTIME
+from runtime._context import task_config
 from runtime.pregel.call import RunnableCallable
 from runtime.pregel.effects import Invoke
 from runtime.pregel.policy import code_of
-from runtime.runtime import DEFAULT_RUNTIME
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
     from runtime.pregel.run import Run
     from runtime.pregel.task import Task
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def enter(task: Task, effect: Invoke) -> None:
-    """Make the task the current one. Called inside the task's own copy of the context, so nothing is put back."""
-    current.set(task.context)
+def enter(effect: Invoke) -> None:
+    """Make the config's task the one that runs here: in the task's own copy of the context, so nothing is put back."""
+    task_config.set(effect.config)
     var_child_runnable_config.set(effect.config)
 
 
@@ -40,7 +40,7 @@ def call_sync(effect: Invoke) -> Any:
     if effect.timed is not None:
         raise ValueError(f"'{bound.get_name()}' has a timeout, and a sync run cannot stop it. Use ainvoke or astream.")
     if isinstance(bound, RunnableCallable):
-        return bound.call(effect.input, effect.config, effect.config[CONF].get(CONFIG_KEY_RUNTIME, DEFAULT_RUNTIME))
+        return bound.call(effect.input, effect.config)
     return bound.invoke(effect.input, effect.config)
 
 
@@ -48,21 +48,14 @@ async def call_async(effect: Invoke) -> Any:
     """The answer of the user's code in the async colour."""
     bound = effect.bound
     if isinstance(bound, RunnableCallable):
-        runtime = effect.config[CONF].get(CONFIG_KEY_RUNTIME, DEFAULT_RUNTIME)
-        return await bound.acall(effect.input, effect.config, runtime)
+        return await bound.acall(effect.input, effect.config)
     return await bound.ainvoke(effect.input, effect.config)
 
 
-def _manager_and_inputs(run: Run, task: Task) -> tuple[Any, Any]:
+def _manager_and_inputs(run: Run, task: Task, config: RunnableConfig) -> tuple[Any, Any]:
     """The callback manager of a task, and the inputs that it is told."""
-    context = task.context
-    assert context is not None
-    assert context.config is not None
-    config = context.config
-    above = context.caller.manager if context.caller is not None else None
-    manager = (
-        above.get_child("seq:step:1") if above is not None else run.manager.get_child(f"graph:step:{context.step}")
-    )
+    above = task.caller.manager if task.caller is not None else None
+    manager = above.get_child("seq:step:1") if above is not None else run.manager.get_child(f"graph:step:{task.step}")
     tags = task.proc.tags
     if tags:
         manager.add_tags(list(tags))
@@ -82,12 +75,14 @@ def _parameters(task: Task) -> list[str]:
         return [f"arg{index}" for index in range(len(task.input[0]))]
 
 
-def openings(run: Run, task: Task) -> tuple[list[Callable[[], Any]], Callable[[list[Any]], Any]]:
+def openings(
+    run: Run, task: Task, config: RunnableConfig
+) -> tuple[list[Callable[[], Any]], Callable[[list[Any]], Any]]:
     """The calls that tell the callbacks of a task's begin, and what makes its run manager of their replies.
 
     Where the node has a trace policy, tracers are told apart from the rest: what they record is the policy's to say.
     """
-    manager, inputs = _manager_and_inputs(run, task)
+    manager, inputs = _manager_and_inputs(run, task, config)
     policy = task.proc.trace_policy
     if policy is None or policy.process_inputs is None:
         return [lambda: manager.on_chain_start(None, inputs, name=task.node)], lambda replies: replies[0]

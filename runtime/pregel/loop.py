@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from runtime._words import (
@@ -62,9 +62,9 @@ from runtime.pregel.effects import (
 )
 from runtime.pregel.plan import Planner
 from runtime.pregel.policy import cache_key, node_namespace
-from runtime.pregel.progress import Progress, advance, next_version, persist, settle, store, versions_before
+from runtime.pregel.progress import Progress, advance, persist, settle, store, versions_before
 from runtime.pregel.start import begin, restore
-from runtime.pregel.state import State
+from runtime.pregel.state import State, Step
 from runtime.pregel.task import UNFINISHED, Task, is_outcome
 from runtime.pregel.update import update
 
@@ -93,9 +93,23 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     failure: BaseException | None = None
     try:
         yield from begin(run, progress, input)
-        while tasks := (yield from prepare(run, progress)):
+        while True:
+            planned = plan(run, progress)
+            if run.watched and progress.source and run.saver is not None:
+                yield told.saved(run, progress, planned)
+            tasks = release(run, progress, planned)
+            if not tasks:
+                break
+            if run.watched:
+                yield told.superstep(run, progress, tasks)
             yield from execute(run, progress, tasks)
-            yield from barrier(run, progress, tasks)
+            step, before = barrier(run, progress, tasks)
+            if run.watched:
+                yield told.updated(run, progress, step, "loop", before)
+            if run.saver is None:
+                progress.passed("loop")
+            else:
+                yield from persist(run, progress, "loop")
     except BaseException as error:
         failure = error
     status = _status(failure)
@@ -145,24 +159,22 @@ def _output(run: Run, progress: Progress) -> Any:
 # -- plan -------------------------------------------------------------------------------------------------------------
 
 
-def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
-    """The tasks of the next superstep, ready to be executed; none when the run has come to its end.
+def plan(run: Run, progress: Progress) -> list[Task]:
+    """The tasks of the next superstep, with their inputs; none when the run has come to its end."""
+    resumes = progress.resumes() if progress.pending else {}
+    return Planner(run, progress.state, progress.step, progress.stop, resumes).tasks()
+
+
+def release(run: Run, progress: Progress, tasks: list[Task]) -> list[Task]:
+    """The planned tasks, once nothing stands against running them, with the writes of those that had finished before.
 
     Raises GraphRecursionError, GraphDrained, and GraphInterrupt at a breakpoint.
     """
-    state = progress.state
-    executed = progress.tasks
-    tasks = Planner(run, state, progress.step, progress.stop, progress.resumes()).tasks()
-    if run.watched and progress.source and run.saver is not None:
-        yield told.saved(run, progress, tasks)
-    if (
-        executed
-        and progress.source == "loop"
-        and run.breaks_after
-        and (nodes := _breaks(state, run.breaks_after, executed))
-    ):
-        progress.tasks = []
-        raise _Breakpoint("after", nodes)
+    if run.breaks_after and progress.source == "loop" and progress.tasks:
+        nodes = _breaks(progress.state, run.breaks_after, progress.tasks)
+        if nodes:
+            progress.tasks = []
+            raise _Breakpoint("after", nodes)
     progress.tasks = tasks
     progress.source = ""
     if progress.step > progress.stop:
@@ -175,17 +187,13 @@ def prepare(run: Run, progress: Progress) -> Routine[list[Task]]:
             )
         )
     if not tasks:
-        return []
+        return tasks
     if progress.pending:
         _reattach(run, progress, tasks)
-    if run.breaks_before and (nodes := _breaks(state, run.breaks_before, tasks)):
+    if run.breaks_before and (nodes := _breaks(progress.state, run.breaks_before, tasks)):
         raise _Breakpoint("before", nodes)
     if run.control.drain_requested:
         raise GraphDrained(run.control.drain_reason or "shutdown")
-    if run.watched:
-        yield SuperstepPlanned(
-            run.id, run.ns, progress.step, run.clock(), tuple(told.planned(run, progress, t) for t in tasks)
-        )
     return tasks
 
 
@@ -250,41 +258,46 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     if run.watched:
         for task in running:
             yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
-    done = [task for task in running if task.proc.idle and finish_idle(run, task)]
-    if len(done) < len(running):
-        yield Start([task for task in running if task not in done] if done else running)
+    idle = [task for task in running if task.proc.idle and finish_idle(run, task)]
+    ready = [Finished(task) for task in idle]
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
-    ends = _Ends()
     bare = run.saver is None and run.cache is None and run.tell_finished is None and not run.watched
+    ends = _Ends()
+    if len(idle) < left:
+        waiting = [task for task in running if task not in idle] if idle else running
+        first = yield Start(waiting, len(waiting) == 1)
+        if first is not None:
+            ready.append(first)
     while left:
         try:
-            message = Finished(done.pop()) if done else (yield Receive(deadline))
+            message = ready.pop() if ready else (yield Receive(deadline))
         except TimeoutError as error:
             ends.failure, deadline = ends.failure or error, None
             yield Cancel(running)
             continue
-        if isinstance(message, Spawned):
+        if type(message) is Spawned:
             left += 1
             running.append(message.task)
             if run.watched:
                 yield from _told_of_call(run, progress, message.task)
             continue
-        if not isinstance(message, Finished):
-            continue
         left -= 1
         task = message.task
         if bare and task.finished:
-            task.writes = task.writes or [(NO_WRITES, None)]
+            if not task.writes:
+                task.writes = [(NO_WRITES, None)]
             continue
         handler = _handler_of(run, progress, task)
         yield from commit(run, progress, task)
         if handler is not None:
+            first = yield Start([handler], left == 0)
             left += 1
             running.append(handler)
             progress.tasks.append(handler)
-            yield Start([handler])
+            if first is not None:
+                ready.append(first)
         elif task.error is not None and not task.called and ends.take(task) and left:
             yield Cancel(running)
     ends.raise_first()
@@ -360,12 +373,11 @@ def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
 
 
 def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]:
-    resumes = task.context.resumes if task.context is not None else []
-    answers = [(RESUME, list(resumes))] if resumes else []
+    answers = [(RESUME, list(task.resumes))] if task.resumes else []
     if task.finished:
         with_ids(run.program, task.writes)
         if not task.writes:
-            task.writes.append((NO_WRITES, None))
+            task.writes = [(NO_WRITES, None)]
         return [*_tracked(run, task.writes), *answers]
     if task.interrupts:
         return [(INTERRUPT, task.interrupts), *answers]
@@ -406,24 +418,20 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
 # -- update -----------------------------------------------------------------------------------------------------------
 
 
-def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None]:
-    """Apply the writes of a superstep, and save what has become of the state."""
-    step = update(progress.state, tasks, next_version(run), progress.step)
-    before = versions_before(progress.state, step) if run.watched else {}
+def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Step, Mapping[str, Any]]:
+    """Apply the writes of a superstep; the step, and the versions that its channels had."""
+    state = progress.state
+    step = update(state, tasks, progress.next_version, progress.step)
+    before = versions_before(state, step) if run.watched else {}
     if run.program.vanishing and progress.shown and progress.last_output is MISSING:
-        progress.last_output = progress.state.show(run.output_keys)
+        progress.last_output = state.show(run.output_keys)
     advance(progress, step)
     if not step.updated.isdisjoint(run.output_names):
         progress.shown, progress.last_output = True, MISSING
     progress.pending.clear()
     progress.paths.clear()
     run.resuming = None
-    if run.watched:
-        yield told.updated(run, progress, step, "loop", before)
-    if run.saver is None:
-        progress.source, progress.step = "loop", progress.step + 1
-    else:
-        yield from persist(run, progress, "loop")
+    return step, before
 
 
 # -- how it ends ------------------------------------------------------------------------------------------------------
@@ -450,7 +458,7 @@ def _show_finished(run: Run, progress: Progress) -> Routine[None]:
     if not any(name in shown for task in done for name, _ in task.writes):
         return
     state = progress.state.copy()
-    step = update(state, done, next_version(run), progress.step)
+    step = update(state, done, progress.next_version, progress.step)
     before = versions_before(state, step)
     state.advance(step)
     progress.state, kept = state, progress.state

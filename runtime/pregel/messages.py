@@ -15,7 +15,7 @@ from langchain_core.callbacks.base import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
-from runtime._context import current
+from runtime._context import task_of
 from runtime._words import TAG_HIDDEN, TAG_NOSTREAM
 from runtime.types import Command, annotated_keys
 
@@ -117,9 +117,9 @@ class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
         elif once and message.id in self.seen:
             return
         self.seen.add(message.id)
-        context = current.get()
-        if context is not None:
-            context.run.stream(context.task, "messages", (message, metadata))
+        task = task_of()
+        if task is not None:
+            task.run.stream(task, "messages", (message, metadata))
 
 
 def messages_in(value: Any) -> Iterable[BaseMessage]:

@@ -322,14 +322,14 @@ def _as_node(
     waits = next((other.id for other in tasks if other.node == name and other.id not in taken), None)
     id = item.task_id or waits or _update_id(thread.state.checkpoint_id, index)
     task = Task(id, name, (INTERRUPT, index), "", None, node, (INTERRUPT,))
-    for writer in node.writers:
-        task.writes.extend(writer(item.values))
+    writes = [pair for writer in node.writers for pair in writer(item.values)]
+    task.writes = writes
     for branch in node.branches:
         state = task.read_fresh(thread.state, branch.read)
         answer = yield from invoke(branch.path, branch.input(state, item.values), site.config)
-        task.writes.extend(branch.writes(answer))
+        writes += branch.writes(answer)
     if item.as_node is None:
-        task.writes.extend(_kept_moves(site, node, task, [other for other in tasks if not other.writes]))
+        writes += _kept_moves(site, node, task, [other for other in tasks if not other.writes])
     return task
 
 

@@ -12,7 +12,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime._context import TaskContext
 from runtime._words import MISSING, PULL, PUSH, TASKS
 from runtime.errors import NodeError
 from runtime.events import Trigger
@@ -23,7 +22,6 @@ from runtime.types import Send
 
 if TYPE_CHECKING:
     from runtime.pregel.node import PregelNode
-    from runtime.pregel.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +40,7 @@ class Planner:
 
     __slots__ = ("resumes", "run", "seed", "state", "step", "stop")
 
-    def __init__(self, run: Run | Place, state: State, step: int, stop: int, resumes: Mapping[str, list[Any]]) -> None:
+    def __init__(self, run: Any, state: State, step: int, stop: int, resumes: Mapping[str, list[Any]]) -> None:
         self.run = run
         self.state = state
         self.step = step
@@ -88,7 +86,7 @@ class Planner:
         if not _is_woken(state, node, state.seen.get(name)):
             return None
         ns = child_ns(self.run.ns, name)
-        id = task_id(self.seed, ns, str(self.step), state.program.pull_suffix(name))
+        id = task_id(self.seed, f"{ns}{self.step}{state.program.pull_suffix(name)}")
         return Task(id, name, (PULL, name), task_ns(ns, id), MISSING, node, node.all_triggers)
 
     def handler(self, failed: Task, error: BaseException) -> Task | None:
@@ -98,7 +96,7 @@ class Planner:
         if name is None or node is None or failed.proc.handles_errors or failed.called:
             return None
         ns = child_ns(self.run.ns, name)
-        id = task_id(self.seed, ns, str(self.step), name, PUSH, "node_error_handler", failed.id)
+        id = task_id(self.seed, f"{ns}{self.step}{name}{PUSH}node_error_handler{failed.id}")
         path = (*failed.path[:3], "node_error_handler", False)
         task = Task(id, name, path, task_ns(ns, id), failed.input, node, ())
         task.node_error = NodeError(failed.node, error)
@@ -107,7 +105,7 @@ class Planner:
 
     def _ready(self, task: Task) -> None:
         answered = list(self.resumes[task.id]) if task.id in self.resumes else []
-        task.context = TaskContext(self.run, task, self.state, self.step, self.stop, answered)
+        task.place(self.run, self.state, self.step, self.stop, answered)
         if task.input is not MISSING:
             return
         try:
@@ -129,7 +127,7 @@ class Planner:
             logger.warning("Superstep %s: a Send goes to %r, which is no node. It is ignored.", self.step, send.node)
             return None
         ns = child_ns(self.run.ns, send.node)
-        id = task_id(self.seed, ns, str(self.step), send.node, PUSH, str(index))
+        id = task_id(self.seed, f"{ns}{self.step}{send.node}{PUSH}{index}")
         return Task(
             id, send.node, (PUSH, index, False), task_ns(ns, id), isolate(send.arg), node, (PUSH,), send.timeout
         )
@@ -141,7 +139,7 @@ class Planner:
         if managed and not isinstance(node.channels, str):
             for key in node.channels:
                 if key in managed:
-                    value[key] = managed[key].get(task.context)  # type: ignore[arg-type]  # just given
+                    value[key] = managed[key].get(task)
         if node.mapper is not None and value is not MISSING:
             return node.mapper(value)
         return value

@@ -14,7 +14,7 @@ from runtime.pregel.deltas import COUNTERS, counted, overwrites
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task, task_path_str
-from runtime.pregel.update import int_version
+from runtime.pregel.update import NextVersion, int_version
 
 if TYPE_CHECKING:
     from runtime.checkpoint.base import CheckpointMetadata
@@ -28,11 +28,13 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
 
     __slots__ = (
-        "beside", "changed", "last_output", "metadata", "parent_id", "paths", "pending", "replayed", "saved_id",
+        "beside", "changed", "last_output", "metadata", "next_version", "parent_id", "paths", "pending", "replayed",
+        "saved_id",
         "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
 
-    def __init__(self, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
+    def __init__(self, run: Run, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
+        self.next_version: NextVersion = run.saver.get_next_version if run.saver is not None else int_version
         self.state = state
         self.step = step
         self.stop = stop
@@ -50,6 +52,11 @@ class Progress:
         self.shown = False
         self.source = ""
         self.last_output: Any = MISSING
+
+    def passed(self, source: str) -> None:
+        """A barrier lies behind: the next superstep's number is one higher."""
+        self.source = source
+        self.step += 1
 
     def resumes(self) -> Mapping[str, list[Any]]:
         """The answers that were stored, by task."""
@@ -71,14 +78,8 @@ def advance(progress: Progress, step: Step) -> None:
         progress.whole |= overwrites(program, step)
 
 
-def next_version(run: Run) -> Any:
-    """How versions are counted: as the saver does, else from 1."""
-    return run.saver.get_next_version if run.saver is not None else int_version
-
-
 def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
     """Make the state a checkpoint, and the next superstep's number one higher."""
-    progress.source = source
     state = progress.state
     if run.saver is not None:
         progress.parent_id = progress.saved_id
@@ -88,7 +89,7 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
             yield from _save(run, progress)
         else:
             progress.unsaved = True
-    progress.step += 1
+    progress.passed(source)
 
 
 def _deltas(run: Run, progress: Progress) -> dict[str, Any]:

@@ -136,8 +136,7 @@ def publish(run: Run, event: Event) -> None:
 
 def streamed(run: Run, task: Task, mode: str, value: Any) -> None:
     """Publish a live item of a task; called in the task's own thread."""
-    context = task.context
-    step = context.step if context is not None else -1
+    step = task.step
     if mode == "attempt":
         if run.watches:
             publish(run, TaskStarted(run.id, run.ns, step, run.clock(), task.id, task.node, value))

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -34,7 +35,7 @@ from runtime.events import Watch, observers
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.projections import PROJECTIONS, streamed
 from runtime.pregel.task import without_ids
-from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime
+from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime, runtime_later
 from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
 
 if TYPE_CHECKING:
@@ -132,11 +133,47 @@ class Run:
     """
 
     __slots__ = (
-        "answers", "asked_id", "asynchronous", "breaks_after", "breaks_before", "cache", "caller", "checkpoint_id",
-        "checkpoint_map", "clock", "config", "context", "control", "durability", "graph", "id", "lifecycle",
-        "limit", "manager", "ns", "outlets", "output_keys", "output_names", "parent", "previous", "program",
-        "replay", "resuming", "run_id", "runtime", "saver", "server_info", "store", "stored", "strict",
-        "tell_finished", "template", "thread_id", "watched", "watches",
+        "answers",
+        "asked_id",
+        "asynchronous",
+        "breaks_after",
+        "breaks_before",
+        "cache",
+        "caller",
+        "checkpoint_id",
+        "checkpoint_map",
+        "clock",
+        "config",
+        "context",
+        "control",
+        "durability",
+        "graph",
+        "id",
+        "lifecycle",
+        "limit",
+        "manager",
+        "ns",
+        "outlets",
+        "output_keys",
+        "output_names",
+        "parent",
+        "previous",
+        "program",
+        "replay",
+        "resuming",
+        "run_id",
+            "runtime",
+        "saver",
+        "server_info",
+        "store",
+        "stored",
+        "streams_custom",
+        "strict",
+        "tell_finished",
+        "template",
+        "thread_id",
+        "watched",
+        "watches",
     )  # fmt: skip
 
     def __init__(
@@ -194,6 +231,7 @@ class Run:
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
         self.watched = False
+        self.streams_custom = False
         self.manager: Any = None
         self.checkpoint_id: str | None = None
         self.lifecycle: AsyncGraphCallbackManager | None = None
@@ -254,6 +292,7 @@ class Run:
     def look_around(self) -> None:
         """See whether anybody wants this run's events: `watched`. Called once, when the run begins."""
         self.watched = bool(self.watches or self.outlets or self.lifecycle)
+        self.streams_custom = bool(self.watches) or any("custom" in outlet.modes for outlet in self.outlets)
 
     @property
     def ns_parts(self) -> tuple[str, ...]:
@@ -301,6 +340,8 @@ class Run:
             CONF: conf,
             "callbacks": None,
         }
+        if self.saver is not None:
+            conf[CONFIG_KEY_CHECKPOINTER] = self.saver
         if not isinstance(limit := config.get("recursion_limit"), type(DEFAULT_RECURSION_LIMIT)) and limit is not None:
             template["recursion_limit"] = limit
         if "max_concurrency" in config:
@@ -310,73 +351,61 @@ class Run:
     def task_config(self, task: Task) -> RunnableConfig:
         """The config that a task's code sees: the run's, with where the task stands, and its `Runtime`."""
         template = self.template
-        context = task.context
-        assert context is not None
-        state = context.state
         node = task.proc
-        metadata = {
-            **template["metadata"],
-            "langgraph_step": context.step,
-            "langgraph_node": task.node,
-            "langgraph_triggers": task.triggers if isinstance(task.triggers, tuple) else tuple(task.triggers),
-            "langgraph_path": task.path,
-            "langgraph_checkpoint_ns": task.ns,
+        conf = {
+            **template[CONF],
+            CONFIG_KEY_RUNTIME: runtime_later(task.knows),
+            CONFIG_KEY_TASK_ID: task.id,
+            CONFIG_KEY_SCRATCHPAD: task,
+            CHECKPOINT_MAP: {**self.checkpoint_map, self.ns: task.checkpoint_id},
+            CHECKPOINT_ID: None,
+            CHECKPOINT_NS: task.ns,
         }
-        if node.metadata:
-            metadata.update(node.metadata)
         config: dict[str, Any] = {
             **template,
-            "metadata": metadata,
-            CONF: {
-                **template[CONF],
-                CONFIG_KEY_RUNTIME: self._runtime(task, context),
-                CONFIG_KEY_TASK_ID: task.id,
-                CONFIG_KEY_SCRATCHPAD: context,
-                CHECKPOINT_MAP: {**self.checkpoint_map, self.ns: state.checkpoint_id},
-                CHECKPOINT_ID: None,
-                CHECKPOINT_NS: task.ns,
+            "metadata": {
+                **template["metadata"],
+                "langgraph_step": task.step,
+                "langgraph_node": task.node,
+                "langgraph_triggers": task.triggers,
+                "langgraph_path": task.path,
+                "langgraph_checkpoint_ns": task.ns,
+                **node.metadata,
             },
+            CONF: conf,
         }
         if task.node_error is not None:
-            config[CONF][CONFIG_KEY_NODE_ERROR] = task.node_error
+            conf[CONFIG_KEY_NODE_ERROR] = task.node_error
         if node.tags:
             config["tags"] = [*template["tags"], *node.tags]
-        if self.saver is not None:
-            config[CONF][CONFIG_KEY_CHECKPOINTER] = self.saver
         return cast("RunnableConfig", config)
 
-    def _runtime(self, task: Task, context: TaskContext) -> Runtime[Any]:
-        return Runtime(
-            context=self.context,
-            store=self.store,
-            stream_writer=self._writer(task),
-            previous=self.previous,
-            execution_info=ExecutionInfo(
-                context.state.checkpoint_id,
+    def known(self, task: Task) -> dict[str, Any]:
+        """The fields of a task's `Runtime`."""
+        return {
+            "context": self.context,
+            "store": self.store,
+            "stream_writer": partial(self.stream, task, "custom") if self.streams_custom else _no_writer,
+            "heartbeat": task.beat,
+            "previous": self.previous,
+            "execution_info": ExecutionInfo(
+                task.checkpoint_id,
                 task.ns,
                 task.id,
                 self.thread_id,
                 None if self.run_id is None else str(self.run_id),
-                context.attempt or 1,
-                context.first_attempt_at,
+                task.attempt,
+                task.started_at,
             ),
-            server_info=self.server_info,
-            control=self.control,
-            heartbeat=context.beat,
-        )
-
-    def _writer(self, task: Task) -> Callable[[Any], None]:
-        wants = self.watches or any("custom" in outlet.modes for outlet in self.outlets)
-        if not wants:
-            return _no_writer
-        return lambda item: self.stream(task, "custom", item)
+            "server_info": self.server_info,
+            "control": self.control,
+        }
 
     def stream(self, task: Task, mode: str, value: Any) -> None:
         """Hand one live item to whoever reads or watches, from whatever thread the task runs in."""
-        if task.context is not None:
-            if task.context.closed:
-                return
-            task.context.sign()
+        if task.closed:
+            return
+        task.sign()
         streamed(self, task, mode, value)
 
     def set_replay(self, checkpoint_id: str) -> None:

@@ -18,7 +18,7 @@ from runtime.pregel.effects import Routine, list_checkpoints, load, load_deltas
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner
 from runtime.pregel.program import as_names
-from runtime.pregel.progress import Pending, Progress, advance, next_version, persist, store, versions_before
+from runtime.pregel.progress import Pending, Progress, advance, persist, store, versions_before
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task
 from runtime.pregel.update import update
@@ -53,7 +53,7 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
 
 def _from_nothing(run: Run) -> Progress:
     state = State.fresh(run.program, run.new_checkpoint_id())
-    return Progress(state, -1, run.limit, None, {})
+    return Progress(run, state, -1, run.limit, None, {})
 
 
 def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
@@ -62,7 +62,7 @@ def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
     pending: Pending = {}
     for task_id, channel, value in () if stale else found.pending_writes or ():
         pending.setdefault(task_id, []).append((channel, value))
-    progress = Progress(state, step, step + run.limit + 1, found.checkpoint["id"], pending)
+    progress = Progress(run, state, step, step + run.limit + 1, found.checkpoint["id"], pending)
     progress.metadata = found.metadata
     if found.parent_config is not None:
         progress.parent_id = found.parent_config[CONF].get(CHECKPOINT_ID)
@@ -173,7 +173,7 @@ def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]])
     task = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
     task.writes = list(writes)
     waiting = progress.state.updated
-    step = update(progress.state, [task], next_version(run), progress.step)
+    step = update(progress.state, [task], progress.next_version, progress.step)
     advance(progress, step)
     progress.state.updated = None if waiting is None else waiting | step.updated  # what waited before still does
     return step
@@ -200,7 +200,7 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
         task.writes = []
     given = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
     given.writes = writes
-    step = update(state, [*dropped, given], next_version(run), progress.step)
+    step = update(state, [*dropped, given], progress.next_version, progress.step)
     before = versions_before(state, step) if run.watched else {}
     advance(progress, step)
     progress.pending.clear()

@@ -8,10 +8,13 @@ which had already finished.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import xxhash
 
+from runtime._context import TaskContext
 from runtime._words import (
     ERROR,
     ERROR_SOURCE_NODE,
@@ -28,9 +31,9 @@ from runtime._words import (
 from runtime.pregel.isolate import isolate
 
 if TYPE_CHECKING:
-    from runtime._context import TaskContext
     from runtime.channels.base import BaseChannel
     from runtime.pregel.node import PregelNode
+    from runtime.pregel.run import Run
     from runtime.pregel.state import State
     from runtime.types import Interrupt, TimeoutPolicy
 
@@ -42,14 +45,24 @@ UNFINISHED = frozenset({ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME})
 Path = tuple[Any, ...]
 
 
-class Task:
-    """One run of a node. `writes` is None until the task has finished; then they wait for the barrier."""
+class Task(TaskContext):
+    """One run of a node; once it has finished, its `writes` wait for the barrier.
 
-    __slots__ = (
-        "attempts", "cache_key", "cached", "context", "duration", "error", "finished", "fresh", "handled",
-        "id", "input", "interrupts", "node", "node_error", "ns", "path", "proc", "sent", "started_at", "timeout",
-        "triggers", "writes",
-    )  # fmt: skip
+    What is rarely set stands here as a default: a task is made for every node of every superstep.
+    """
+
+    sent: list[tuple[str, Any]]
+    writes: Sequence[tuple[str, Any]] = ()
+    fresh: Mapping[str, tuple[int, BaseChannel[Any, Any, Any]]] = MappingProxyType({})
+    finished = False
+    cached = False
+    handled = False
+    error: BaseException | None = None
+    interrupts: tuple[Interrupt, ...] = ()
+    started_at = 0.0
+    duration = 0.0
+    cache_key: Any = None
+    node_error: Any = None
 
     def __init__(
         self,
@@ -70,20 +83,6 @@ class Task:
         self.proc = proc
         self.triggers = triggers
         self.timeout = timeout
-        self.writes: list[tuple[str, Any]] = []
-        self.sent: list[tuple[str, Any]] = []
-        self.finished = False
-        self.cached = False
-        self.error: BaseException | None = None
-        self.interrupts: tuple[Interrupt, ...] = ()
-        self.attempts = 0
-        self.started_at = 0.0
-        self.duration = 0.0
-        self.context: TaskContext | None = None
-        self.cache_key: Any = None
-        self.node_error: Any = None
-        self.handled = False
-        self.fresh: Mapping[str, tuple[int, BaseChannel[Any, Any, Any]]] = {}
 
     @property
     def hidden(self) -> bool:
@@ -94,6 +93,31 @@ class Task:
     def called(self) -> bool:
         """True for a task that a function called, not a channel or a Send."""
         return len(self.path) == 4 and self.path[3] is True
+
+    def place(self, run: Run, state: State, step: int, stop: int, resumes: list[Any]) -> None:
+        """Say in which run the task stands, on which state, and which answers it has been given."""
+        self.run = run
+        self.state = state
+        self.checkpoint_id = state.checkpoint_id
+        self.step = step
+        self.stop = stop
+        self.resumes = resumes
+        self.resuming = run.resuming
+
+    def knows(self) -> dict[str, Any]:
+        """The fields of this task's `Runtime`."""
+        return self.run.known(self)
+
+    def read(self, names: str | Sequence[str], fresh: bool = False) -> Any:
+        """The channels of the state that the task was planned on; with `fresh`, its own writes so far on top."""
+        return self.read_fresh(self.state, names) if fresh else self.state.read(names)
+
+    def send(self, writes: Sequence[tuple[str, Any]]) -> None:
+        """Add writes, before those that the node's answer makes."""
+        if self.closed:
+            return  # the attempt was stopped; what it still does no longer counts
+        self.sent.extend(writes)
+        self.sign()
 
     def read_fresh(self, state: State, names: str | Sequence[str]) -> Any:
         """The state with this task's own writes on top, as its routers see it; siblings' writes are not in it.
@@ -136,6 +160,7 @@ def task_path_str(path: Any) -> str:
     return str(path)
 
 
+@lru_cache(maxsize=64)
 def id_bytes(checkpoint_id: str) -> bytes:
     """The 16 bytes of a checkpoint id, with which each of its tasks' ids begins."""
     try:
@@ -144,9 +169,9 @@ def id_bytes(checkpoint_id: str) -> bytes:
         return xxhash.xxh3_128_digest(checkpoint_id.encode())
 
 
-def task_id(seed: bytes, *parts: str) -> str:
-    """The id of a task: 128 bits of the seed and the parts, written as a UUID is."""
-    text = xxhash.xxh3_128_hexdigest(seed + "".join(parts).encode())
+def task_id(seed: bytes, identity: str) -> str:
+    """The id of a task: 128 bits of the seed and of what tells it from its siblings, written as a UUID is."""
+    text = xxhash.xxh3_128_hexdigest(seed + identity.encode())
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 

@@ -48,20 +48,19 @@ def with_pulse(callbacks: Any, context: TaskContext) -> Any:
 async def call_timed(task: Task, effect: Invoke) -> Any:
     """The answer of the user's code, or NodeTimeoutError when it took too long; then it has been cancelled."""
     policy: TimeoutPolicy = effect.timed
-    context = cast("TaskContext", task.context)
     started = time.monotonic()
-    context.beat()
+    task.beat()
     if policy.idle_timeout is not None and policy.refresh_on == "auto":
-        callbacks = with_pulse(effect.config.get("callbacks"), context)
+        callbacks = with_pulse(effect.config.get("callbacks"), task)
         effect = effect._replace(config={**effect.config, "callbacks": callbacks})
     job = asyncio.ensure_future(call_async(effect))
     try:
         while True:
-            left, kind = _left(policy, started, context)
+            left, kind = _left(policy, started, task)
             done, _ = await asyncio.wait({job}, timeout=max(0.0, left))
             if done:
                 return job.result()
-            if _left(policy, started, context)[0] <= 0:
+            if _left(policy, started, task)[0] <= 0:
                 raise NodeTimeoutError(
                     task.node,
                     time.monotonic() - started,
@@ -71,18 +70,18 @@ async def call_timed(task: Task, effect: Invoke) -> Any:
                 )
     finally:
         if not job.done():
-            context.closed = True
+            task.closed = True
             job.cancel()
             await asyncio.wait({job})
-            context.closed = False
+            task.closed = False
 
 
-def _left(policy: TimeoutPolicy, started: float, context: TaskContext) -> tuple[float, str]:
+def _left(policy: TimeoutPolicy, started: float, task: Task) -> tuple[float, str]:
     """Seconds until the first limit is reached, and which that is."""
     now = time.monotonic()
     limits = []
     if policy.run_timeout is not None:
         limits.append((cast("float", policy.run_timeout) - (now - started), "run"))
     if policy.idle_timeout is not None:
-        limits.append((cast("float", policy.idle_timeout) - (now - context.last_sign), "idle"))
+        limits.append((cast("float", policy.idle_timeout) - (now - task.last_sign), "idle"))
     return min(limits, default=(60.0, "run"))

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from runtime._words import NO_WRITES
 from runtime.errors import GraphInterrupt
-from runtime.events import Change, CheckpointSaved, Planned, RunStarted, SuperstepUpdated, TaskFinished, Write
+from runtime.events import (
+    Change,
+    CheckpointSaved,
+    Planned,
+    RunStarted,
+    SuperstepPlanned,
+    SuperstepUpdated,
+    TaskFinished,
+    Write,
+)
 from runtime.pregel.plan import fired, versions_of
 from runtime.pregel.progress import Progress
 from runtime.pregel.snapshot import snapshot_of
@@ -35,10 +44,16 @@ def started(run: Run, progress: Progress, input: Any) -> RunStarted:
     )  # fmt: skip
 
 
+def superstep(run: Run, progress: Progress, tasks: Sequence[Task]) -> SuperstepPlanned:
+    """The tasks of a superstep, before any of them runs."""
+    told = tuple([planned(run, progress, task) for task in tasks])
+    return SuperstepPlanned(run.id, run.ns, progress.step, run.clock(), told)
+
+
 def planned(run: Run, progress: Progress, task: Task) -> Planned:
     """A task of the plan, with what woke it and what it reads."""
     pull = task.path[0] == "__pregel_pull"
-    reads = versions_of(task.context.state, task.proc.channels) if pull and task.context is not None else ()
+    reads = versions_of(task.state, task.proc.channels) if pull else ()
     metadata = run.template["metadata"]
     if task.proc.metadata:
         metadata = {**metadata, **task.proc.metadata}
@@ -57,11 +72,10 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
             status = "interrupted"
         elif isinstance(task.error, asyncio.CancelledError):
             status = "cancelled"
-    context = task.context
-    answers = tuple(context.resumes[: context.asked]) if context is not None else ()
+    answers = tuple(task.resumes[: task.asked])
     at = task.started_at + task.duration if task.duration else run.clock()
     return TaskFinished(
-        run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempts, task.duration,
+        run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempt, task.duration,
         tuple(w for w in task.writes if w[0] != NO_WRITES), task.error, task.interrupts, answers, task.path,
         task.hidden, progress.state.values,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from langchain_core.callbacks.base import BaseCallbackHandler
 
-from runtime._context import current
+from runtime._context import task_of
 from runtime.errors import GraphBubbleUp
 
 
@@ -44,6 +44,6 @@ class ToolStreamer(BaseCallbackHandler):
             self._show("tool-error", call_id, message=str(error))
 
     def _show(self, event: str, call_id: str | None, **more: Any) -> None:
-        context = current.get()
-        if context is not None:
-            context.run.stream(context.task, "tools", {"event": event, "tool_call_id": call_id, **more})
+        task = task_of()
+        if task is not None:
+            task.run.stream(task, "tools", {"event": event, "tool_call_id": call_id, **more})

@@ -50,15 +50,23 @@ def update(state: State, tasks: Sequence[Task], next_version: NextVersion, numbe
             work.consume(task.triggers)
     writes, by_channel = _gather(program, tasks)
     alone = tasks[0] if len(tasks) == 1 else None
-    for name, values in by_channel.items():
-        if alone is not None and name in alone.fresh and work.take(name, alone.fresh[name], len(values)):
-            continue
-        _apply(work, name, values, alone, number, writes)
+    if program.defaulted and alone is not None and alone.node in (START, INPUT):
+        for name in program.defaulted & by_channel.keys():
+            work.fork(name).set_default_aside()  # type: ignore[attr-defined]  # only such channels are listed there
+    fresh = alone.fresh if alone is not None else {}
+    name = ""
+    try:
+        for name, values in by_channel.items():
+            if name not in fresh or not work.take(name, fresh[name], len(values)):
+                work.write(name, values)
+    except InvalidUpdateError as error:
+        nodes = ", ".join(f"'{task.node}'" for task, written, _ in writes if written == name)
+        raise InvalidUpdateError(f"At superstep {number}, in the writes of {nodes}: {error}") from error
     if bump:
         for name in state.alive:
             if name not in by_channel:
                 work.silence(name)
-        if program.finishing and not any(name in program.listeners for name in work.updated):
+        if program.finishing and program.listeners.keys().isdisjoint(work.updated):
             work.finish()
     return Step(work.version, work.channels, work.versions, seen, frozenset(work.updated), writes)
 
@@ -89,6 +97,12 @@ class _Work:
         self.versions[name] = self.version
         if channel.is_available():
             self.updated.add(name)
+
+    def write(self, name: str, values: Sequence[Any]) -> None:
+        """Let a channel take the writes of the superstep."""
+        channel = self.fork(name)
+        if channel.update(values):
+            self.changed(name, channel)
 
     def consume(self, triggers: Iterable[str]) -> None:
         """Tell the channels that woke a task that they have been used."""
@@ -146,18 +160,3 @@ def _gather(program: Program, tasks: Sequence[Task]) -> tuple[list[tuple[Task, s
                     "is a managed value and takes no writes" if name in program.managed else "is no channel",
                 )
     return writes, by_channel
-
-
-def _apply(
-    work: _Work, name: str, values: list[Any], alone: Task | None, number: int, writes: Sequence[tuple[Task, str, Any]]
-) -> None:
-    channel = work.fork(name)
-    if name in work.state.program.defaulted and alone is not None and alone.node in (START, INPUT):
-        channel.set_default_aside()  # type: ignore[attr-defined]  # only channels with a default are listed there
-    try:
-        changed = channel.update(values)
-    except InvalidUpdateError as error:
-        nodes = ", ".join(f"'{task.node}'" for task, written, _ in writes if written == name)
-        raise InvalidUpdateError(f"At superstep {number}, in the writes of {nodes}: {error}") from error
-    if changed:
-        work.changed(name, channel)

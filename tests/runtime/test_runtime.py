@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 
-from runtime._context import TaskContext, current
+from runtime._context import TaskContext, task_config
 from runtime.config import get_config, get_store, get_stream_writer
 from runtime.runtime import DEFAULT_RUNTIME, BaseUser, ExecutionInfo, RunControl, Runtime, as_runtime, get_runtime
 
@@ -16,16 +16,15 @@ from runtime.runtime import DEFAULT_RUNTIME, BaseUser, ExecutionInfo, RunControl
 @pytest.fixture
 def task():
     """A task that runs here, with a runtime of its own in its config."""
-    context = TaskContext(SimpleNamespace(resuming=False), task=None, state=None, step=1, stop=9, resumes=[])
-    context.config = {
+    config = {
         "configurable": {
-            "__pregel_scratchpad": context,
+            "__pregel_scratchpad": TaskContext(),
             "__pregel_runtime": Runtime(context=1, store="the store", stream_writer=print),
         }
     }
-    token = current.set(context)
-    yield context
-    current.reset(token)
+    token = task_config.set(config)
+    yield SimpleNamespace(config=config)
+    task_config.reset(token)
 
 
 def test_a_runtime_has_a_default_for_every_field():
@@ -122,10 +121,10 @@ def test_a_runnable_inside_a_task_sees_its_own_config(task):
 
 def test_a_config_from_outside_the_task_does_not_hide_the_tasks_own(task):
     def outer(_: None) -> RunnableConfig:
-        token = current.set(task)
+        token = task_config.set(task.config)
         try:
             return get_config()
         finally:
-            current.reset(token)
+            task_config.reset(token)
 
     assert RunnableLambda(outer).invoke(None, {"configurable": {"other": 1}}) is task.config

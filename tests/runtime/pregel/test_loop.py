@@ -26,22 +26,22 @@ def pump(run, input):
         return told, end.value
 
 
-def test_a_run_without_a_saver_only_starts_and_receives():
+def test_a_task_that_is_alone_is_answered_at_once():
     told, outcome = pump(Run(chain(), whole_config(None, None), asynchronous=False, output_keys="out"), 1)
-    assert told == ["Start", "Receive"] * 2
+    assert told == ["Start"] * 2
     assert outcome.output == 20
 
 
 def test_writes_are_stored_before_the_barrier_and_the_checkpoint_after_it():
     told, _ = pump(Run(chain(checkpointer=InMemorySaver()), whole_config(None, CONFIG), asynchronous=False), 1)
-    superstep = ["Start", "Receive", "SaveWrites", "SaveCheckpoint"]
+    superstep = ["Start", "SaveWrites", "SaveCheckpoint"]
     assert told == ["Load", "SaveCheckpoint", *superstep, *superstep, "Flush"]
 
 
 def test_in_durability_exit_the_saver_is_asked_once_at_the_end():
     run = Run(chain(checkpointer=InMemorySaver()), whole_config(None, CONFIG), asynchronous=False, durability="exit")
     told, _ = pump(run, 1)
-    assert told == ["Load", *["Start", "Receive"] * 2, "SaveCheckpoint", "Flush"]
+    assert told == ["Load", *["Start"] * 2, "SaveCheckpoint", "Flush"]
 
 
 def test_a_watched_run_tells_plan_execute_update_in_this_order():
