@@ -1,10 +1,10 @@
 """What happens in a run, as immutable facts, and the way to watch them.
 
-Streams, recordings, drawings and widgets are views of these nine events, and of nothing else. In the order of a run:
+Streams, recordings, drawings and widgets are views of these ten events, and of nothing else. In the order of a run:
 
     RunStarted
       SuperstepUpdated   (source "input" or "resume": what the caller brings is applied before anything runs)
-      CheckpointSaved
+      CheckpointSaved    (or CheckpointRestored, where the run goes on from one that the saver has)
       SuperstepPlanned   plan:    which tasks a newer version has woken, and what each was given
       TaskStarted        execute: once for each attempt
       TaskStreamed                a custom item, a message, a token
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "Change",
+    "CheckpointRestored",
     "CheckpointSaved",
     "Event",
     "Interrupted",
@@ -240,6 +241,24 @@ class CheckpointSaved(NamedTuple):
     snapshot: Any = None
 
 
+class CheckpointRestored(NamedTuple):
+    """The run goes on from a checkpoint that the saver has: the fields are those of `CheckpointSaved`.
+
+    `snapshot` tells of the writes that were stored beside it, too.
+    """
+
+    run: str
+    ns: str
+    step: int
+    at: float
+    thread_id: str
+    checkpoint_id: str
+    parent_id: str | None
+    source: Literal["input", "loop", "update", "fork"]
+    next: tuple[str, ...]
+    snapshot: Any = None
+
+
 class RunInterrupted(NamedTuple):
     """The run stops: at questions, at a breakpoint ("before", "after"), or at one of a nested graph ("inside").
 
@@ -275,13 +294,14 @@ Event = (
     | TaskFinished
     | SuperstepUpdated
     | CheckpointSaved
+    | CheckpointRestored
     | RunInterrupted
     | RunFinished
 )
 
 KINDS: tuple[type[Any], ...] = (
     RunStarted, SuperstepPlanned, TaskStarted, TaskStreamed, TaskFinished, SuperstepUpdated, CheckpointSaved,
-    RunInterrupted, RunFinished,
+    CheckpointRestored, RunInterrupted, RunFinished,
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from runtime.events import (
+    CheckpointRestored,
     CheckpointSaved,
     Event,
     Planned,
@@ -314,7 +315,7 @@ def _with_value(item: Any, value: Any) -> Any:
     return item if item.value is value else item._replace(value=value)
 
 
-def _saved(_: Freezer, event: CheckpointSaved) -> CheckpointSaved:
+def _checkpoint(_: Freezer, event: CheckpointSaved | CheckpointRestored) -> CheckpointSaved | CheckpointRestored:
     return event if event.snapshot is None else event._replace(snapshot=None)
 
 
@@ -335,7 +336,8 @@ _KEEPERS: Mapping[type[Any], Callable[[Freezer, Any], Any]] = {
     TaskStreamed: _streamed,
     TaskFinished: _finished,
     SuperstepUpdated: _updated,
-    CheckpointSaved: _saved,
+    CheckpointSaved: _checkpoint,
+    CheckpointRestored: _checkpoint,
     RunInterrupted: _interrupted,
     RunFinished: _ended,
 }

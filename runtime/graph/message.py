@@ -140,6 +140,13 @@ def _messages_delta_reducer(state: Any, writes: Sequence[Any]) -> list[AnyMessag
     return _merge(known, new[start:], strict=False)
 
 
+def _prepared(write: Any) -> Any:
+    return _read(write) if isinstance(write, list) else _read([write])[0]
+
+
+_messages_delta_reducer.prepare = _prepared  # type: ignore[attr-defined]  # a write is stored as the messages that it is
+
+
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 _WHOLE = frozenset({AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage})

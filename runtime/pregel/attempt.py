@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import MISSING
 from runtime.errors import GraphBubbleUp, GraphInterrupt, NodeCancelledError, ParentCommand, is_invalid_resume
+from runtime.pregel.deltas import with_ids
 from runtime.pregel.effects import Close, Invoke, Open, Routine, Sleep
 from runtime.pregel.policy import matching, wait_before_next
 from runtime.pregel.task import Task
@@ -63,6 +64,8 @@ def finish_idle(run: Run, task: Task) -> bool:
         return False
     try:
         task.writes = [pair for writer in task.proc.runs for pair in writer(task.input)]
+        if run.program.deltas:
+            with_ids(run.program, task.writes)
         task.finished = True
     except GraphBubbleUp as control:
         task.writes, task.error = [], control
@@ -96,6 +99,8 @@ def _once(run: Run, task: Task) -> Routine[None]:
         writes = task.writes = list(task.sent)
         for writer in node.runs:
             writes += writer(output)
+        if run.program.deltas:
+            with_ids(run.program, writes)
         if node.branches:
             for index, branch in enumerate(node.branches, len(node.runs) + 2):
                 state = task.read(branch.read, fresh=True)

@@ -9,13 +9,14 @@ parent.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, convert_to_messages
 
-from runtime._words import MISSING
+from runtime._words import MISSING, NULL_TASK_ID
 from runtime.channels.delta import DeltaChannel
 from runtime.channels.reducing import overwritten
 from runtime.pregel.program import Program
@@ -77,12 +78,48 @@ def overwrites(program: Program, step: Step) -> set[str]:
     return {name for _, name, value in step.writes if name in program.deltas and overwritten(value) is not MISSING}
 
 
-def with_ids(program: Program, writes: Iterable[tuple[str, Any]]) -> None:
-    """Give messages in writes to delta channels an id, so that each replay makes the same value."""
-    for name, value in writes:
-        if name in program.deltas:
-            for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, BaseMessage):
-                    item.id = item.id or str(uuid4())
-                elif isinstance(item, dict) and "role" in item and "content" in item:
-                    item.setdefault("id", str(uuid4()))
+def unlogged(program: Program, step: Step, stored: Mapping[str, Sequence[tuple[str, Any]]]) -> set[str]:
+    """The delta channels of which the stored writes, by task, do not tell what a step did.
+
+    It took in what nobody has stored (an input, a cached result), or left out what had been stored: the tasks that
+    waited were given up. What stands there without a task was taken in before.
+    """
+    applied = {task.id for task, _, _ in step.writes}
+    names = {name for task, name, _ in step.writes if task.id not in stored}
+    for id, writes in stored.items():
+        if id not in applied and id != NULL_TASK_ID:
+            names.update(name for name, _ in writes)
+    return names.intersection(program.deltas)
+
+
+def with_ids(program: Program, writes: list[tuple[str, Any]]) -> None:
+    """Make of writes to delta channels what every replay reads the same: their messages get ids, before any is stored.
+
+    A reducer may know better what its writes are: then it has a function `prepare`.
+    """
+    for index, (name, value) in enumerate(writes):
+        if name in program.deltas and overwritten(value) is MISSING:
+            prepare = getattr(program.channels[name].reducer, "prepare", identified)  # type: ignore[attr-defined]  # all of these have one
+            with suppress(Exception):  # the reducer itself says what is wrong with a write
+                writes[index] = (name, prepare(value))
+
+
+def identified(write: Any) -> Any:
+    """The write with an id on each message; in a list, what looks like a message becomes one."""
+    if isinstance(write, list):
+        return [_message(item) if isinstance(item, (BaseMessage, dict)) else item for item in write]
+    if isinstance(write, dict):
+        return {"id": str(uuid4()), **write} if "role" in write and "content" in write else write
+    return _message(write) if isinstance(write, BaseMessage) else write
+
+
+def _message(item: BaseMessage | dict[str, Any]) -> Any:
+    if isinstance(item, dict):
+        if "content" not in item or not ("role" in item or "type" in item):
+            return item
+        try:
+            [item] = convert_to_messages([item])
+        except Exception:  # it only looked like one
+            return item
+    item.id = item.id or str(uuid4())
+    return item

@@ -49,7 +49,6 @@ from runtime.events import (
 )
 from runtime.pregel import told
 from runtime.pregel.attempt import finish_idle
-from runtime.pregel.deltas import with_ids
 from runtime.pregel.effects import (
     CachePut,
     Cancel,
@@ -62,7 +61,7 @@ from runtime.pregel.effects import (
 )
 from runtime.pregel.plan import Planner
 from runtime.pregel.policy import cache_key, node_namespace
-from runtime.pregel.progress import Progress, advance, persist, settle, store, versions_before
+from runtime.pregel.progress import Progress, advance, forget, persist, settle, store, versions_before
 from runtime.pregel.start import begin, restore
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import UNFINISHED, Task, is_outcome
@@ -95,8 +94,8 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
         yield from begin(run, progress, input)
         while True:
             planned = plan(run, progress)
-            if run.watched and progress.source and run.saver is not None:
-                yield told.saved(run, progress, planned)
+            if run.watched and run.saver is not None:
+                yield told.saved(run, progress, planned) if progress.source else told.restored(run, progress, planned)
             tasks = release(run, progress, planned)
             if not tasks:
                 break
@@ -349,11 +348,10 @@ def _handler_of(run: Run, progress: Progress, task: Task) -> Task | None:
 
 
 def _told_of_call(run: Run, progress: Progress, task: Task) -> Routine[None]:
-    if task.cached:
-        return
     at = run.clock()
     yield SuperstepPlanned(run.id, run.ns, progress.step, at, (told.planned(run, progress, task),))
-    yield TaskStarted(run.id, run.ns, progress.step, at, task.id, task.node, 1)
+    if not task.cached:
+        yield TaskStarted(run.id, run.ns, progress.step, at, task.id, task.node, 1)
 
 
 def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
@@ -375,7 +373,6 @@ def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
 def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]:
     answers = [(RESUME, list(task.resumes))] if task.resumes else []
     if task.finished:
-        with_ids(run.program, task.writes)
         if not task.writes:
             task.writes = [(NO_WRITES, None)]
         return [*_tracked(run, task.writes), *answers]
@@ -428,8 +425,7 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Step, 
     advance(progress, step)
     if not step.updated.isdisjoint(run.output_names):
         progress.shown, progress.last_output = True, MISSING
-    progress.pending.clear()
-    progress.paths.clear()
+    forget(run, progress, step)
     run.resuming = None
     return step, before
 

@@ -198,6 +198,11 @@ class _Thread:
         self.whole |= overwrites(self.state.program, step)
         return step
 
+    def give_up(self) -> None:
+        """Leave the stored writes where they are: they are no log of the delta channels in the next checkpoint."""
+        stored = {name for writes in self.pending.values() for name, _ in writes}
+        self.whole |= stored & set(self.state.program.deltas)
+
     def apply_null(self) -> None:
         """Take in what a caller's command wrote without a task."""
         writes = [w for w in self.pending.get(NULL_TASK_ID, ()) if w[0] != RESUME]
@@ -257,6 +262,7 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
         return (yield from _copy(site, thread, found, first))
     live = CHECKPOINT_ID not in key[CONF]
     if first.values is None and first.as_node is None and len(updates) == 1:
+        thread.give_up()
         return (yield from _save(site, thread, found, "update"))
     tasks = thread.planned()
     if first.as_node == END:
@@ -269,6 +275,7 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
         writes = input_writes(site.graph.program.input_channels, first.values, site.graph.program)
         for task in tasks:
             task.writes = []
+        thread.give_up()
         thread.advance([*tasks, pseudo_task(INPUT, writes)])
         return (yield from _save(site, thread, found, "input"))
     if live and found is not None:
@@ -278,8 +285,6 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
     for index, item in enumerate(updates):
         taken = {task.id for task in made}
         made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index, taken)))
-    for task in made:
-        with_ids(site.graph.program, task.writes)
     if found is not None:
         for task in made:
             yield SaveWrites(_put_config(site, found.checkpoint["id"]), task.writes, task.id, task_path_str(task.path))
@@ -324,6 +329,7 @@ def _as_node(
     task = Task(id, name, (INTERRUPT, index), "", None, node, (INTERRUPT,))
     writes = [pair for writer in node.writers for pair in writer(item.values)]
     task.writes = writes
+    with_ids(site.graph.program, writes)
     for branch in node.branches:
         state = task.read_fresh(thread.state, branch.read)
         answer = yield from invoke(branch.path, branch.input(state, item.values), site.config)
@@ -399,10 +405,11 @@ def _put(
     changed = {k: v for k, v in state.versions.items() if thread.saved_versions.get(k) != v}
     program = state.program
     if found is None or source == "fork" or CHECKPOINT_ID in _key(site.config)[CONF]:
-        thread.whole |= changed.keys() & set(program.deltas)  # beside an older checkpoint stand another child's writes
+        thread.whole |= state.versions.keys() & set(program.deltas)  # beside the old one another child's may stand
     before: Mapping[str, Any] = found.metadata if found is not None else {}
     counters, whole = counted(program, before.get(COUNTERS), changed, thread.whole)
     checkpoint = state.to_checkpoint(id, time.time(), whole)
+    changed.update({name: state.versions[name] for name in whole if name in state.versions})
     parents = dict(before.get("parents") or {})
     metadata: dict[str, Any] = {"source": source, "step": step, "parents": parents}
     if counters:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import MISSING, RESUME
-from runtime.pregel.deltas import COUNTERS, counted, overwrites
+from runtime.pregel.deltas import COUNTERS, counted, overwrites, unlogged
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task, task_path_str
@@ -28,9 +28,8 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
 
     __slots__ = (
-        "beside", "changed", "last_output", "metadata", "next_version", "parent_id", "paths", "pending", "replayed",
-        "saved_id",
-        "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
+        "beside", "changed", "last_output", "log", "metadata", "next_version", "origin", "parent_id", "paths",
+        "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
 
     def __init__(self, run: Run, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -52,6 +51,8 @@ class Progress:
         self.shown = False
         self.source = ""
         self.last_output: Any = MISSING
+        self.origin = state.checkpoint_id
+        self.log: list[tuple[str, str, list[tuple[str, Any]]]] = []
 
     def passed(self, source: str) -> None:
         """A barrier lies behind: the next superstep's number is one higher."""
@@ -82,7 +83,6 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
     """Make the state a checkpoint, and the next superstep's number one higher."""
     state = progress.state
     if run.saver is not None:
-        progress.parent_id = progress.saved_id
         state.checkpoint_id = run.new_checkpoint_id()
         progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **_deltas(run, progress)}
         if run.durability != "exit":
@@ -97,16 +97,21 @@ def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
     program = run.program
     if not program.deltas:
         return {}
-    if not progress.beside or run.durability == "exit":
-        progress.whole |= progress.changed.keys() & set(program.deltas)
+    if not progress.beside:  # nothing may stand beside the parent, or what another child of it did
+        progress.whole |= progress.state.versions.keys() & set(program.deltas)
     counters, progress.whole = counted(program, progress.metadata.get(COUNTERS), progress.changed, progress.whole)
     return {COUNTERS: counters} if counters else {}
 
 
 def _save(run: Run, progress: Progress) -> Routine[None]:
     state = progress.state
+    if progress.log:
+        yield from _save_log(run, progress)
     checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), progress.whole)
+    for name in progress.whole & state.versions.keys():
+        progress.changed[name] = state.versions[name]  # a saver that stores by version has not stored it before
     progress.whole, progress.beside = frozenset(), True
+    progress.parent_id = progress.saved_id
     config = run.put_config(progress.saved_id)
     yield SaveCheckpoint(config, checkpoint, cast("CheckpointMetadata", progress.metadata), progress.changed)
     progress.changed = {}
@@ -120,6 +125,46 @@ def store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str
     progress.paths[task_id] = path
     if run.saver is not None and run.durability != "exit":
         yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, task_path_str(path))
+
+
+def forget(run: Run, progress: Progress, step: Step) -> None:
+    """Forget the writes that stand beside the last checkpoint: the step that took them in is taken in itself.
+
+    They are the log of delta channels. Where it does not tell what the step did to one, the next checkpoint holds
+    that whole; and durability "exit", which stores no writes as it goes, keeps them until the end.
+    """
+    deltas = run.program.deltas
+    if deltas and run.saver is not None:
+        progress.whole |= unlogged(run.program, step, progress.pending)
+        if run.durability == "exit":
+            for id, path in progress.paths.items():
+                writes = [(name, value) for name, value in progress.pending[id] if name in deltas]
+                if writes:
+                    later = ((progress.step,), path)  # sorts after whatever stands beside the checkpoint already
+                    text = task_path_str(later if progress.unsaved else path)
+                    progress.log.append((f"{progress.step:08x}{id[8:]}", text, writes))
+    progress.pending.clear()
+    progress.paths.clear()
+
+
+def _save_log(run: Run, progress: Progress) -> Routine[None]:
+    """Store the log that durability "exit" has kept beside the checkpoint that the run started from.
+
+    A new thread is given an empty one to hold it. The ids are those of the tasks with the superstep for their first
+    digits, so that nobody takes a task for finished because of its share in the log.
+    """
+    log = [
+        (id, path, kept)
+        for id, path, writes in progress.log
+        if (kept := [(name, value) for name, value in writes if name not in progress.whole])
+    ]
+    progress.log = []
+    if log and progress.saved_id is None:
+        progress.saved_id = progress.origin
+        empty = State(run.program, progress.origin).to_checkpoint(progress.origin, run.clock())
+        yield SaveCheckpoint(run.put_config(None), empty, {"step": -2}, {})
+    for id, path, writes in log:
+        yield SaveWrites(run.put_config(progress.saved_id), writes, id, path)
 
 
 def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:

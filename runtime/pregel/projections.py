@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime._words import INTERRUPT, RETURN
 from runtime.events import (
+    CheckpointRestored,
     CheckpointSaved,
     Event,
     RunInterrupted,
@@ -82,7 +83,7 @@ def _ends(run: Run, event: TaskFinished) -> Payloads:
         yield debug.result_payload(event, run.program.stream_channels)
 
 
-def _checkpoint(run: Run, event: CheckpointSaved) -> Payloads:
+def _checkpoint(run: Run, event: CheckpointSaved | CheckpointRestored) -> Payloads:
     if event.snapshot is not None:
         yield debug.checkpoint_payload(event.snapshot)
 
@@ -109,11 +110,12 @@ PROJECTIONS: Mapping[str, Mapping[type[Any], Projection]] = {
     "updates": {TaskFinished: _update, RunInterrupted: _breakpoint},
     "values": {SuperstepUpdated: _values_after, TaskFinished: _values_at_question},
     "tasks": {SuperstepPlanned: _begins, TaskFinished: _ends},
-    "checkpoints": {CheckpointSaved: _checkpoint},
+    "checkpoints": {CheckpointSaved: _checkpoint, CheckpointRestored: _checkpoint},
     "debug": {
         SuperstepPlanned: _wrapped("task", _begins),
         TaskFinished: _wrapped("task_result", _ends),
         CheckpointSaved: _wrapped("checkpoint", _checkpoint),
+        CheckpointRestored: _wrapped("checkpoint", _checkpoint),
     },
     "custom": {TaskStreamed: _item("custom")},
     "messages": {TaskStreamed: _item("messages")},

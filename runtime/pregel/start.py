@@ -18,7 +18,7 @@ from runtime.pregel.effects import Routine, list_checkpoints, load, load_deltas
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner
 from runtime.pregel.program import as_names
-from runtime.pregel.progress import Pending, Progress, advance, persist, store, versions_before
+from runtime.pregel.progress import Pending, Progress, advance, forget, persist, store, versions_before
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task
 from runtime.pregel.update import update
@@ -42,7 +42,7 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
         progress = _from_nothing(run) if found is None else _from_checkpoint(run, found, stale)
         if found is not None and (names := unread(run.program, found.checkpoint)):
             rebuild(progress.state, (yield from load_deltas(found.config, names)))
-        progress.beside = not stale and found is not None
+        progress.beside = not stale and (found is not None or run.durability == "exit")
         progress.replayed = stale and run.replay is not None and run.asked_id is not None
     run.stored = progress.pending
     run.previous = progress.state.values.get(PREVIOUS)
@@ -203,8 +203,7 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
     step = update(state, [*dropped, given], progress.next_version, progress.step)
     before = versions_before(state, step) if run.watched else {}
     advance(progress, step)
-    progress.pending.clear()
-    progress.paths.clear()
+    forget(run, progress, step)
     if run.watched:
         yield told.updated(run, progress, step, "input", before)
     yield from persist(run, progress, "input")

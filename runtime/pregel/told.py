@@ -10,6 +10,7 @@ from runtime._words import NO_WRITES
 from runtime.errors import GraphInterrupt
 from runtime.events import (
     Change,
+    CheckpointRestored,
     CheckpointSaved,
     Planned,
     RunStarted,
@@ -110,22 +111,25 @@ def updated(
 
 def saved(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointSaved:
     """A checkpoint was handed to the saver, and these tasks are next."""
-    wants = any({"checkpoints", "debug"} & outlet.modes for outlet in run.outlets)
-    state = progress.state
+    return CheckpointSaved(*_checkpoint(run, progress, tasks))
+
+
+def restored(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointRestored:
+    """The run goes on from a checkpoint that the saver has, with these tasks."""
+    return CheckpointRestored(*_checkpoint(run, progress, tasks))
+
+
+def _checkpoint(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Any, ...]:
+    state, metadata = progress.state, progress.metadata
     snapshot = None
-    if wants:
+    if any({"checkpoints", "debug"} & outlet.modes for outlet in run.outlets):
         snapshot = snapshot_of(
-            run.graph,
-            state,
-            tasks,
-            {},
-            run.saver_config,
-            state.checkpoint_id,
-            progress.parent_id,
-            progress.metadata,
-            None,
-        )
-    return CheckpointSaved(
-        run.id, run.ns, progress.metadata["step"], run.clock(), run.thread_id or "", state.checkpoint_id,
-        progress.parent_id, progress.metadata["source"], tuple(task.node for task in tasks), snapshot,
+            run.graph, state, tasks, progress.pending, run.saver_config, state.checkpoint_id, progress.parent_id,
+            metadata, None,
+        )  # fmt: skip
+    # With durability "exit" the state waits, to be saved on what the run started from; streams don't show it yet.
+    parent_id = progress.saved_id if progress.unsaved else progress.parent_id
+    return (
+        run.id, run.ns, metadata.get("step", progress.step - 1), run.clock(), run.thread_id or "",
+        state.checkpoint_id, parent_id, metadata.get("source", "loop"), tuple(t.node for t in tasks), snapshot,
     )  # fmt: skip

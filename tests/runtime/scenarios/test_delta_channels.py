@@ -4,15 +4,22 @@ import itertools
 from typing import Annotated, TypedDict
 
 import pytest
+from langchain_core.messages import HumanMessage
 
+from runtime.cache.memory import InMemoryCache
 from runtime.channels import DeltaChannel
-from runtime.graph import START
-from runtime.types import Overwrite
+from runtime.graph import START, StateGraph
+from runtime.graph.message import _messages_delta_reducer
+from runtime.types import CachePolicy, Command, Overwrite, interrupt
 from tests.runtime.scenarios.build import builder, says, thread
 
 
 def added(value, writes):
     return [*value, *(item for write in writes for item in write)]
+
+
+class Log(TypedDict):
+    log: Annotated[list, DeltaChannel(added)]
 
 
 def graph_of(names="abc", frequency=2):
@@ -61,3 +68,101 @@ def test_an_overwrite_is_where_the_value_starts_from(colour, saver):
     app = graph.compile(checkpointer=saver)
     colour.invoke(app, {"log": ["in"]}, thread())
     assert colour.get_state(app, thread()).values["log"] == ["new"]
+
+
+def counters(saver):
+    return [s.metadata.get("counters_since_delta_snapshot", {}).get("log") for s in saver.list(thread())]
+
+
+def test_at_exit_the_log_stands_beside_the_checkpoint_that_the_run_started_from(colour, saver):
+    app = graph_of("ab", 100).compile(checkpointer=saver)
+    for _ in range(2):
+        colour.invoke(app, {"log": ["in"]}, thread(), durability="exit")
+    newest, first, empty = saver.list(thread())
+    assert [s.metadata["step"] for s in (newest, first, empty)] == [6, 2, -2]
+    assert [len(s.pending_writes) for s in (newest, first, empty)] == [0, 3, 3]
+    assert "log" not in newest.checkpoint["channel_values"]
+
+
+@pytest.mark.parametrize("frequency", [1, 2, 3, 100])
+def test_at_exit_a_snapshot_comes_as_it_would_have_come_on_the_way(colour, saver, frequency):
+    app = graph_of("ab", frequency).compile(checkpointer=saver)
+    for _ in range(3):
+        result = colour.invoke(app, {"log": ["in"]}, thread(), durability="exit")
+    assert colour.get_state(app, thread()).values == result == {"log": ["in", "a", "b"] * 3}
+    assert [c and tuple(c) for c in counters(saver)][:3] == ([None] * 3 if frequency < 4 else [(9, 12), (6, 8), (3, 4)])
+
+
+def test_at_exit_siblings_are_replayed_in_the_order_in_which_they_were_applied(colour, saver):
+    graph = graph_of("a", 100)
+    for name in "hgfedcb":
+        graph.add_node(name, says(name)).add_edge("a", name)
+    app = graph.compile(checkpointer=saver)
+    result = colour.invoke(app, {"log": []}, thread(), durability="exit")
+    assert colour.get_state(app, thread()).values == result == {"log": [*"abcdefgh"]}
+
+
+@pytest.mark.parametrize("durability", ["sync", "exit"])
+def test_a_replay_has_the_value_of_its_checkpoint_and_nothing_of_what_came_after(colour, saver, durability):
+    graph = graph_of("a", 100)
+    graph.add_node("ask", lambda state: {"log": [interrupt("?")]}).add_edge("a", "ask")
+    app = graph.compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread(), durability=durability)
+    stop = colour.get_state(app, thread()).config
+    colour.invoke(app, Command(resume="answer"), thread(), durability=durability)
+    colour.invoke(app, None, stop, durability=durability)
+    assert colour.get_state(app, thread()).values == {"log": ["in", "a"]}
+
+
+@pytest.mark.parametrize("durability", ["sync", "exit"])
+def test_what_was_given_up_is_not_in_the_value(colour, saver, durability):
+    graph = graph_of("a", 100)
+    graph.add_node("ask", lambda state: {"log": [interrupt("?")]}).add_edge(START, "ask")
+    app = graph.compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread(), durability=durability)  # a has finished, and waits for ask
+    result = colour.invoke(app, {"log": ["anew"]}, thread(), durability=durability)
+    result.pop("__interrupt__")
+    assert colour.get_state(app, thread()).values == result == {"log": ["in", "anew", "a"]}
+
+
+def test_a_cached_result_is_in_the_value(colour, saver):
+    graph = StateGraph(Log).add_node("a", says("a"), cache_policy=CachePolicy()).add_edge(START, "a")
+    app = graph.compile(checkpointer=saver, cache=InMemoryCache())
+    for name in ("first", "second"):
+        colour.invoke(app, {"log": ["in"]}, thread(name))
+    assert colour.get_state(app, thread("second")).values == {"log": ["in", "a"]}
+
+
+@pytest.mark.parametrize(
+    "item", [{"role": "user", "content": "hi"}, {"type": "human", "content": "hi"}, HumanMessage("hi")]
+)
+def test_a_message_is_given_an_id_before_it_is_stored_and_the_callers_dict_is_left_alone(colour, saver, item):
+    app = graph_of("a", 100).compile(checkpointer=saver)
+    colour.invoke(app, {"log": [item]}, thread())
+    ids = {colour.get_state(app, thread()).values["log"][0].id for _ in range(2)}
+    assert len(ids) == 1
+    assert ids != {None}
+    assert isinstance(item, HumanMessage) or "id" not in item
+
+
+def test_messages_as_text_are_messages_with_ids_in_the_log_too(colour, saver):
+    class State(TypedDict):
+        messages: Annotated[list, DeltaChannel(_messages_delta_reducer)]
+
+    app = builder({"a": lambda state: {"messages": ("ai", "yes")}}, [(START, "a")], State).compile(checkpointer=saver)
+    colour.invoke(app, {"messages": ["hello"]}, thread())
+    found = [[(m.id, m.content) for m in colour.get_state(app, thread()).values["messages"]] for _ in range(2)]
+    assert found[0] == found[1]
+    assert [content for id, content in found[0] if id] == ["hello", "yes"]
+
+
+@pytest.mark.parametrize(("values", "as_node"), [({"other": 1}, "a"), (None, None), ({"other": 1}, "__input__")])
+def test_an_edit_elsewhere_leaves_the_value_as_the_checkpoint_had_it(colour, saver, values, as_node):
+    class Two(Log):
+        other: int
+
+    app = builder({"a": says("a"), "b": says("b")}, [(START, "a"), ("a", "b")], Two).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread())
+    before_b = next(s for s in colour.get_state_history(app, thread()) if s.next == ("b",))
+    fork = colour.update_state(app, before_b.config, values, as_node)
+    assert colour.get_state(app, fork).values["log"] == ["in", "a"]
