@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime._asyncio import running_loop
@@ -20,7 +20,7 @@ from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
-from runtime.pregel.driver import Abandoned, call_cache_key, writes_call
+from runtime.pregel.driver import Abandoned, call_cache_key, has_ended, writes_call
 from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.projections import publish
@@ -39,18 +39,20 @@ AsyncAnswers = dict[type[Any], Callable[[Any], Awaitable[Any]]]
 
 async def adrive(routine: fx.Routine[T], answers: AsyncAnswers, error: BaseException | None = None) -> T:
     """The async twin of `drive`."""
-    try:
-        step = next(routine) if error is None else routine.throw(error)
-        while True:
-            try:
-                reply = await answers[type(step)](step)
-            except Exception as failure:
-                step = routine.throw(failure)
-            else:
-                step = routine.send(reply)
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    reply: Any = None
+    while True:
+        try:
+            step = routine.send(reply) if error is None else routine.throw(error)
+            error = None
+            reply = await answers[type(step)](step)
+        except BaseException as failure:
+            if has_ended(routine):
+                error = None
+                if isinstance(failure, StopIteration):
+                    result: T = failure.value
+                    return result
+                raise
+            error = failure
 
 
 class AsyncDriver:
@@ -61,7 +63,7 @@ class AsyncDriver:
         self.loop = asyncio.get_running_loop()
         self.inbox: deque[Any] = deque()
         self.arrived = asyncio.Event()
-        self.running: dict[asyncio.Task[None], Task] = {}
+        self.running: dict[asyncio.Task[Any], Task] = {}
         width = run.config.get("max_concurrency")
         self.width = asyncio.Semaphore(width) if width else None
         self.writer = AsyncWriter() if run.durability == "async" and run.saver is not None else None
@@ -87,35 +89,33 @@ class AsyncDriver:
             self._spawn(task)
 
     def _spawn(self, task: Task) -> None:
-        job = self.loop.create_task(self._work(task), context=copy_context())
+        self._begin(task, self._work(task), copy_context())
+
+    def _begin(self, task: Task, work: Coroutine[Any, Any, Any], context: Context) -> asyncio.Task[Any]:
+        job = self.loop.create_task(work, context=context)
         self.running[job] = task
         job.add_done_callback(self._done)
+        return job
 
     def call(self, task: Task) -> Any:
         """Start a task that a running one calls: an asyncio future on the loop, a concurrent one in a worker thread."""
+        context = copy_context()
         if running_loop() is self.loop:
             self.post(fx.Spawned(task))
-            return self.loop.create_task(self._called(task), context=copy_context())
-        context = copy_context()
+            return self._begin(task, self._called(task), context)
         done: Future[Any] = Future()
 
         def start() -> None:
             self.post(fx.Spawned(task))
-            job = self.loop.create_task(self._called(task), context=context)
+            job = self._begin(task, self._called(task), context)
             job.add_done_callback(lambda job: _hand_over(job, done))
 
         self.loop.call_soon_threadsafe(start)
         return done
 
     async def _called(self, task: Task) -> Any:
-        try:
-            if not task.finished:
-                await self._run_called(task)
-        except asyncio.CancelledError:
-            task.finished, task.writes, task.error = False, [], asyncio.CancelledError()
-            raise
-        finally:
-            self.post(fx.Finished(task))
+        if not task.finished:
+            await self._run_called(task)
         return result_of(task)
 
     async def _run_called(self, task: Task) -> None:
@@ -135,7 +135,7 @@ class AsyncDriver:
             async with self.width:
                 await arun_attempt(self.run, task)
 
-    def _done(self, job: asyncio.Task[None]) -> None:
+    def _done(self, job: asyncio.Task[Any]) -> None:
         task = self.running.pop(job)
         if job.cancelled():
             task.finished = False
@@ -147,8 +147,12 @@ class AsyncDriver:
         self.post(fx.Finished(task))
 
     async def _cancel(self, effect: fx.Cancel) -> None:
-        for job in list(self.running):
+        """Stop what runs, and wait until it has stopped."""
+        jobs = list(self.running)
+        for job in jobs:
             job.cancel()
+        if jobs:
+            await asyncio.wait(jobs)
 
     def post(self, message: Any) -> None:
         """Put a message into the inbox; None only wakes the reader."""
@@ -160,7 +164,8 @@ class AsyncDriver:
         if running_loop() is self.loop:
             self.post(None)
         else:
-            self.loop.call_soon_threadsafe(self.post, None)
+            with suppress(RuntimeError):  # the loop is closed, and its reader gone
+                self.loop.call_soon_threadsafe(self.post, None)
 
     async def _receive(self, effect: fx.Receive) -> Any:
         while True:
@@ -173,6 +178,8 @@ class AsyncDriver:
             self.arrived.clear()
             if effect.deadline is None:
                 await self.arrived.wait()
+            elif effect.deadline <= 0.0:
+                raise TimeoutError
             else:
                 async with asyncio.timeout(max(0.0, effect.deadline - time.monotonic())):
                     await self.arrived.wait()
@@ -180,75 +187,39 @@ class AsyncDriver:
 
     # -- the run ------------------------------------------------------------------------------------------------------
 
-    async def finish(self, routine: fx.Routine[T]) -> T:
-        """Run the routine to its end, with nobody reading."""
-        try:
-            step = next(routine)
-            while True:
-                try:
-                    reply = await self.answers[type(step)](step)
-                except asyncio.CancelledError as error:
-                    await self._halt()
-                    step = routine.throw(error)
-                except BaseException as error:
-                    step = routine.throw(error)
-                else:
-                    step = routine.send(reply)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-
     async def stream(
         self, routine: fx.Routine[T], chunks: deque[Chunk], result: list[T]
     ) -> AsyncGenerator[Chunk, None]:
         """Run the routine and give its chunks as they come; its result is appended to `result`."""
-        try:
-            step = next(routine)
-            while True:
-                try:
-                    while chunks:
-                        yield chunks.popleft()
-                    if type(step) is fx.Receive:
-                        while (reply := await self._next(step)) is None:
-                            while chunks:
-                                yield chunks.popleft()
-                    else:
-                        reply = await self.answers[type(step)](step)
-                    while chunks:
-                        yield chunks.popleft()
-                except GeneratorExit:
-                    await self._abandon(routine)
-                    raise
-                except asyncio.CancelledError as error:
-                    await self._halt()
-                    step = routine.throw(error)
-                except BaseException as error:
-                    step = routine.throw(error)
+        reply, error = None, None
+        while True:
+            try:
+                step = routine.send(reply) if error is None else routine.throw(error)
+                error = None
+                while chunks:
+                    yield chunks.popleft()
+                if type(step) is fx.Receive:
+                    while (reply := await self._next(step)) is None:
+                        while chunks:
+                            yield chunks.popleft()
                 else:
-                    step = routine.send(reply)
-        except StopIteration as end:
-            while chunks:
-                yield chunks.popleft()
-            result.append(end.value)
-        except GeneratorExit:
-            raise
-        except BaseException:
-            while chunks:
-                yield chunks.popleft()
-            raise
-
-    async def _halt(self) -> None:
-        """Stop what runs, and wait until it has stopped."""
-        jobs = list(self.running)
-        for job in jobs:
-            job.cancel()
-        if jobs:
-            await asyncio.wait(jobs)
-
-    async def _abandon(self, routine: fx.Routine[T]) -> None:
-        await self._halt()
-        with suppress(Abandoned):
-            await adrive(routine, self.answers, Abandoned())
+                    reply = await self.answers[type(step)](step)
+                while chunks:
+                    yield chunks.popleft()
+            except GeneratorExit:
+                with suppress(Abandoned):
+                    await adrive(routine, self.answers, Abandoned())
+                raise
+            except BaseException as failure:
+                if has_ended(routine):
+                    error = None
+                    while chunks:
+                        yield chunks.popleft()
+                    if not isinstance(failure, StopIteration):
+                        raise
+                    result.append(failure.value)
+                    return
+                error = failure
 
 
 def _hand_over(job: asyncio.Task[Any], done: Future[Any]) -> None:
@@ -302,9 +273,12 @@ class AsyncWriter:
 
     async def flush(self) -> None:
         """Wait for the last write, and raise the first error."""
-        last, self.last = self.last, None
-        if last is not None:
-            await asyncio.shield(last)
+        while (last := self.last) is not None:
+            try:
+                await asyncio.shield(last)
+            finally:
+                if last is self.last and last.done():
+                    self.last = None
 
 
 async def _after(previous: asyncio.Task[Any] | None, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.base import Runnable, RunnableLambda, RunnableParallel
-from langchain_core.runnables.config import run_in_executor
 
 from runtime._words import CONF, CONFIG_KEY_NODE_ERROR, CONFIG_KEY_RUNTIME, MISSING
+from runtime._workers import in_thread
 from runtime.runtime import DEFAULT_RUNTIME, Runtime
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class RunnableCallable(Runnable[Any, Any]):
         if self.afunc is not None:
             answer = await self.afunc(input, **arguments)
         else:
-            answer = await run_in_executor(config, cast("Callable[..., Any]", self.func), input, **arguments)
+            answer = await in_thread(cast("Callable[..., Any]", self.func), input, **arguments)
         if self.recurse and isinstance(answer, Runnable):
             return await answer.ainvoke(input, config)
         return answer

@@ -15,11 +15,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from runtime._workers import PATIENCE, workers
 from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Answers = dict[type[Any], Callable[[Any], Any]]
 
-_pool = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="runtime")
 _EVENTS = frozenset(KINDS)
 
 
@@ -49,19 +49,30 @@ class Abandoned(BaseException):
 
 
 def drive(routine: fx.Routine[T], answers: Answers, error: BaseException | None = None) -> T:
-    """Run a routine to its end and give its result; with an error, go on by raising it where the routine waits."""
-    try:
-        step = next(routine) if error is None else routine.throw(error)
-        while True:
-            try:
-                reply = answers[type(step)](step)
-            except Exception as failure:
-                step = routine.throw(failure)
-            else:
-                step = routine.send(reply)
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    """Run a routine to its end and give its result; with an error, go on by raising it where the routine waits.
+
+    Whatever goes wrong outside of the routine, Ctrl-C included and wherever it comes, is raised in it, so that it
+    settles what it has begun.
+    """
+    reply: Any = None
+    while True:
+        try:
+            step = routine.send(reply) if error is None else routine.throw(error)
+            error = None
+            reply = answers[type(step)](step)
+        except BaseException as failure:
+            if has_ended(routine):
+                error = None
+                if isinstance(failure, StopIteration):
+                    result: T = failure.value
+                    return result
+                raise
+            error = failure
+
+
+def has_ended(routine: fx.Routine[Any]) -> bool:
+    """True for a routine that has returned or raised."""
+    return inspect.getgeneratorstate(routine) == inspect.GEN_CLOSED
 
 
 class SyncDriver:
@@ -71,6 +82,8 @@ class SyncDriver:
         self.run = run
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.waiting: deque[tuple[Task, Context]] = deque()
+        self.called: dict[CalledFuture, None] = {}
+        self.stopped = False
         self.live = live or run.graph.step_timeout is not None
         self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
@@ -103,10 +116,10 @@ class SyncDriver:
         self.handed = self.live or (self.run.watched and count > 1)
         if self.handed:
             for _ in range(min(count, self.width or count)):
-                _pool.submit(self._work)
+                workers.submit(self._work)
         elif count > 1 and self.width != 1:
             self.busy = 1
-            _pool.submit(self._work, True)
+            workers.submit(self._work, True)
         return None
 
     def _run_here(self, task: Task, context: Context) -> fx.Finished | None:
@@ -127,18 +140,29 @@ class SyncDriver:
             done.set_result(result_of(task))
             return done
         future = CalledFuture(self, task)
-        _pool.submit(future.run)
+        self.called[future] = None
+        if self.stopped:
+            future.cancel_call()
+        else:
+            workers.submit(future.run)
         return future
 
     def _cancel(self, effect: fx.Cancel) -> None:
+        """Nothing else begins. A thread cannot be made to leave what it runs, so what has begun goes on."""
+        self.stopped = True
         while self.waiting:
             try:
                 task, _ = self.waiting.popleft()
             except IndexError:
-                return
-            task.error = asyncio.CancelledError("A sibling failed before this task began.")
-            task.started_at = 0.0
-            self.inbox.put(fx.Finished(task))
+                break
+            self.cut_off(task)
+        for future in list(self.called):
+            future.cancel_call()
+
+    def cut_off(self, task: Task) -> None:
+        """Tell that the task will not begin."""
+        task.error = asyncio.CancelledError("This task was called off before it began.")
+        self.inbox.put(fx.Finished(task))
 
     def _receive(self, effect: fx.Receive) -> Any:
         if not self.handed and self.inbox.empty() and self.waiting:
@@ -150,11 +174,17 @@ class SyncDriver:
                 done = self._run_here(task, context)
                 if done is not None:
                     return done
-        timeout = None if effect.deadline is None else max(0.0, effect.deadline - time.monotonic())
-        try:
-            return self.inbox.get(timeout=timeout)
-        except queue.Empty:
-            raise TimeoutError(f"A superstep took longer than step_timeout={self.run.graph.step_timeout} s.") from None
+        return self._await_message(effect.deadline)
+
+    def _await_message(self, deadline: float | None) -> Any:
+        while True:
+            left = PATIENCE if deadline is None else deadline - time.monotonic()
+            try:
+                return self.inbox.get(timeout=max(0.0, min(PATIENCE, left)))
+            except queue.Empty:
+                if left <= 0.0:
+                    limit = self.run.graph.step_timeout
+                    raise TimeoutError(f"A superstep took longer than step_timeout={limit} s.") from None
 
     def _work(self, wake: bool = False) -> None:
         """One worker: take tasks while there are any, and wake one more first."""
@@ -165,7 +195,7 @@ class SyncDriver:
                 return
             if wake and self.waiting and (not self.width or self.busy + 1 < self.width):
                 self.busy += 1
-                _pool.submit(self._work, True)
+                workers.submit(self._work, True)
                 wake = False
             try:
                 context.run(run_attempt, self.run, task)
@@ -175,50 +205,33 @@ class SyncDriver:
 
     # -- the run ------------------------------------------------------------------------------------------------------
 
-    def finish(self, routine: fx.Routine[T]) -> T:
-        """Run the routine to its end in this thread, with nobody reading."""
-        answers = self.answers
-        try:
-            step = next(routine)
-            while True:
-                try:
-                    reply = answers[type(step)](step)
-                except BaseException as error:
-                    step = routine.throw(error)
-                else:
-                    step = routine.send(reply)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-
     def stream(self, routine: fx.Routine[T], chunks: deque[Chunk]) -> Generator[Chunk, None, T]:
         """Run the routine, and give its chunks as they come."""
-        try:
-            step = next(routine)
-            while True:
-                try:
-                    if chunks:
-                        yield from _drain(chunks)
-                    if type(step) is fx.Receive and self.live:
-                        reply = yield from self._receive_live(step, chunks)
-                    else:
-                        reply = self.answers[type(step)](step)
-                    if chunks:
-                        yield from _drain(chunks)
-                except GeneratorExit:
-                    self._abandon(routine)
-                    raise
-                except BaseException as error:
-                    step = routine.throw(error)
+        reply, error = None, None
+        while True:
+            try:
+                step = routine.send(reply) if error is None else routine.throw(error)
+                error = None
+                if chunks:
+                    yield from _drain(chunks)
+                if type(step) is fx.Receive and self.live:
+                    reply = yield from self._receive_live(step, chunks)
                 else:
-                    step = routine.send(reply)
-        except StopIteration as end:
-            yield from _drain(chunks)
-            result: T = end.value
-            return result
-        except BaseException:
-            yield from _drain(chunks)
-            raise
+                    reply = self.answers[type(step)](step)
+                if chunks:
+                    yield from _drain(chunks)
+            except GeneratorExit:
+                self._abandon(routine)
+                raise
+            except BaseException as failure:
+                if has_ended(routine):
+                    error = None
+                    yield from _drain(chunks)
+                    if isinstance(failure, StopIteration):
+                        result: T = failure.value
+                        return result
+                    raise
+                error = failure
 
     def _receive_live(self, effect: fx.Receive, chunks: deque[Chunk]) -> Generator[Chunk, None, Any]:
         while True:
@@ -245,30 +258,42 @@ class CalledFuture(Future[Any]):
         self._driver = driver
         self._task = task
         self._context = copy_context()
-        self._turn = [True]
+
+    def _take_turn(self) -> bool:
+        """True once: for whoever begins with the task, or calls it off."""
+        return self._driver.called.pop(self, self) is None
 
     def run(self) -> None:
         """Run the task, unless that has been begun."""
-        try:
-            self._turn.pop()
-        except IndexError:
+        if not self._take_turn():
             return
+        driver, task = self._driver, self._task
         if not self.set_running_or_notify_cancel():
-            self._task.error = asyncio.CancelledError()
-            self._driver.inbox.put(fx.Finished(self._task))
+            driver.cut_off(task)
             return
-        run, task = self._driver.run, self._task
-        self._context.run(run_called, run, task)
-        self._driver.inbox.put(fx.Finished(task))
+        try:
+            self._context.run(run_called, driver.run, task)
+        except BaseException as error:
+            task.error = error
+        driver.inbox.put(fx.Finished(task))
         if task.error is not None:
             self.set_exception(task.error)
         else:
             self.set_result(result_of(task))
 
+    def cancel_call(self) -> None:
+        """Call the task off, if it has not begun."""
+        if self._take_turn():
+            self.cancel()
+            self.set_running_or_notify_cancel()
+            self._driver.cut_off(self._task)
+
     def result(self, timeout: float | None = None) -> Any:
         """What the task returned; raises what it raised."""
         if timeout is None:
             self.run()
+            while not self.done():
+                wait([self], PATIENCE)
         return super().result(timeout)
 
 
@@ -338,22 +363,32 @@ class Writer:
     def __init__(self, saver: Any) -> None:
         self.together: Callable[[], Any] = getattr(saver, "together", nullcontext)
         self.waiting: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
-        self.changed = threading.Condition()
+        self.lock = threading.Lock()
+        self.changed = threading.Condition(self.lock)
         self.busy = False
         self.error: BaseException | None = None
 
     def submit(self, function: Callable[..., Any], *args: Any) -> None:
         """Do this after all that was given before."""
-        with self.changed:
+        with self.lock:
             self.waiting.append((function, args))
             if self.busy:
                 return
             self.busy = True
-        _pool.submit(self._work)
+        turn = [True]
+        try:
+            workers.submit(self._work, turn)
+        except BaseException:  # Ctrl-C came just now: what was given must be written all the same
+            self._work(turn)
+            raise
 
-    def _work(self) -> None:
+    def _work(self, turn: list[bool]) -> None:
+        try:
+            turn.pop()
+        except IndexError:
+            return
         while True:
-            with self.changed:
+            with self.lock:
                 if not self.waiting or self.error is not None:
                     self.waiting.clear()
                     self.busy = False
@@ -369,8 +404,9 @@ class Writer:
 
     def flush(self) -> None:
         """Wait until all is written, and raise the first error."""
-        with self.changed:
-            self.changed.wait_for(lambda: not self.busy)
+        with self.lock:
+            while self.busy:
+                self.changed.wait(PATIENCE)
             error, self.error = self.error, None
         if error is not None:
             raise error

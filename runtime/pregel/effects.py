@@ -34,13 +34,13 @@ class Start(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """Stop the tasks that have not finished. Those that cannot be stopped still send their `Finished`."""
+    """Stop the tasks that have not finished. All but those that run in a thread have sent their `Finished` then."""
 
     tasks: Sequence[Task]
 
 
 class Receive(NamedTuple):
-    """The next message of the inbox. TimeoutError when none has come until `deadline` (of `time.monotonic`)."""
+    """The next message of the inbox. TimeoutError when none has come until `deadline` (of `time.monotonic`; 0: now)."""
 
     deadline: float | None = None
 

@@ -118,7 +118,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
             asked = tuple(failure.args[0]) if failure.args else ()
             yield from _stop_at(run, progress, failure, asked)
         elif status == "cancelled":
-            yield from _mark_cancelled(run, progress)
+            yield from _cut_off(run, progress)
         yield from settle(run, progress, failure is not None)
     except BaseException as error:
         if failure is None or status == "interrupted":
@@ -464,11 +464,22 @@ def _show_finished(run: Run, progress: Progress) -> Routine[None]:
     progress.state = kept
 
 
-def _mark_cancelled(run: Run, progress: Progress) -> Routine[None]:
-    """A run that was stopped from outside marks the tasks that were cut off; the finished ones are stored already."""
+def _cut_off(run: Run, progress: Progress) -> Routine[None]:
+    """Stop the tasks of a run that was stopped from outside: what has finished is kept, the others are marked."""
+    yield Cancel(progress.tasks)
+    while True:
+        try:
+            message = yield Receive(0.0)
+        except TimeoutError:
+            break
+        if isinstance(message, Finished):
+            yield from commit(run, progress, message.task)
     for task in progress.tasks:
-        if not task.finished and not task.interrupts and task.started_at:
-            yield from store(run, progress, task.id, [(ERROR, asyncio.CancelledError())], task.path)
+        if not task.started_at or task.cached or task.error is not None or task.id in progress.paths:
+            continue
+        if not task.finished:  # it runs in a thread, which cannot be made to stop
+            task.error = asyncio.CancelledError("The run was stopped while this task ran.")
+        yield from commit(run, progress, task)
 
 
 _CONTROL: tuple[type[BaseException], ...] = (GraphBubbleUp,)

@@ -405,7 +405,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         )  # fmt: skip
         run.outlets = (*self._printers(run, print_mode, debug), *run.outlets)
         with self._told(run, input) as told:
-            outcome = SyncDriver(run, False).finish(supersteps(run, input))
+            outcome = drive(supersteps(run, input), SyncDriver(run, False).answers)
             told.output = outcome.output
         return invoked(self, outcome, version)
 
@@ -441,7 +441,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         )  # fmt: skip
         run.outlets = (*self._printers(run, print_mode, debug), *run.outlets)
         async with self._atold(run, input) as told:
-            outcome = await AsyncDriver(run).finish(supersteps(run, input))
+            outcome = await adrive(supersteps(run, input), AsyncDriver(run).answers)
             told.output = outcome.output
         return invoked(self, outcome, version)
 

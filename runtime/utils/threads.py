@@ -9,29 +9,32 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Generic, TypeVar
+
+from runtime._workers import PATIENCE, workers
 
 __all__ = ("side_by_side",)
 
 T = TypeVar("T")
-
-# Threads are made as they are needed and wait here for more; the bound only stops a runaway.
-_pool = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="runtime-side")
 
 
 def side_by_side(functions: Sequence[Callable[[], T]], limit: int | None = None) -> list[T]:
     """The results in the order of the functions, of which at most `limit` run at a time.
 
     Each runs in its own copy of the caller's context. All are run to their end; then the first error, in the order of
-    the functions, is raised.
+    the functions, is raised. Only what is no `Exception`, such as Ctrl-C, ends it at once: what has not begun is left.
     """
     if len(functions) == 1:
         return [functions[0]()]
     work = _Work(functions, limit)
-    work.go_on()
-    work.wait()
+    try:
+        work.go_on()
+        while not work.ended.wait(PATIENCE):
+            pass
+    finally:
+        work.waiting.clear()
     for error in work.errors:
         if error is not None:
             raise error
@@ -42,10 +45,14 @@ class _Work(Generic[T]):
     def __init__(self, functions: Sequence[Callable[[], T]], limit: int | None) -> None:
         self.waiting = deque((index, copy_context(), function) for index, function in enumerate(functions))
         self.results: dict[int, T] = {}
-        self.errors: list[Exception | None] = [None] * len(functions)
-        self.helpers: list[Future[None]] = []
+        self.errors: list[BaseException | None] = [None] * len(functions)
         self.most = (limit or len(functions)) - 1
+        self.helpers = 0
+        self.left = len(functions)
+        self.ended = threading.Event()
         self.lock = threading.Lock()
+        if not functions:
+            self.ended.set()
 
     def go_on(self) -> None:
         """Run what waits, until nothing does."""
@@ -59,14 +66,25 @@ class _Work(Generic[T]):
                 self.results[index] = context.run(function)
             except Exception as error:
                 self.errors[index] = error
+            except BaseException as error:
+                self.errors[index] = error
+                self.waiting.clear()
+                self.ended.set()
+                raise
+            self._count_down()
+
+    def _help(self) -> None:
+        with suppress(BaseException):  # it is among the errors
+            self.go_on()
 
     def _wake_one(self) -> None:
         with self.lock:
-            if self.waiting and len(self.helpers) < self.most:
-                self.helpers.append(_pool.submit(self.go_on))
+            if self.waiting and self.helpers < self.most:
+                self.helpers += 1
+                workers.submit(self._help)
 
-    def wait(self) -> None:
-        """Return when no helper runs any more. One that has not begun has nothing left to do, and need not begin."""
-        for helper in self.helpers:  # the list may grow meanwhile
-            if not helper.cancel():
-                helper.result()
+    def _count_down(self) -> None:
+        with self.lock:
+            self.left -= 1
+            if not self.left:
+                self.ended.set()
