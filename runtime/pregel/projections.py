@@ -8,9 +8,9 @@ the thread of the task; all else comes from the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from runtime._words import INTERRUPT, RETURN
+from runtime._words import INTERRUPT, MISSING, RETURN
 from runtime.events import (
     CheckpointRestored,
     CheckpointSaved,
@@ -23,7 +23,7 @@ from runtime.events import (
     TaskStreamed,
 )
 from runtime.pregel import debug
-from runtime.pregel.isolate import isolate
+from runtime.pregel.isolate import Values
 from runtime.pregel.task import SPECIAL, Task
 
 if TYPE_CHECKING:
@@ -38,12 +38,17 @@ Projection = Callable[[Any, Any], Payloads]
 
 def _values_after(run: Run, event: SuperstepUpdated) -> Payloads:
     if event.source == "resume" or (event.source != "input" and not event.updated.isdisjoint(run.output_names)):
-        yield pick(event.values, run.output_keys)
+        yield _shown(run, event.values)
+
+
+def _shown(run: Run, values: Mapping[str, Any]) -> Any:
+    found = cast("Values", values).give(run.output_keys)
+    return None if found is MISSING else found
 
 
 def _values_at_question(run: Run, event: TaskFinished) -> Payloads:
     if event.interrupts and not _is_call(event):
-        shown = pick(event.values, run.output_keys)
+        shown = _shown(run, event.values)
         stop = {INTERRUPT: event.interrupts}
         yield {**shown, **stop} if isinstance(shown, dict) else stop
 
@@ -144,13 +149,6 @@ def streamed(run: Run, task: Task, mode: str, value: Any) -> None:
             publish(run, TaskStarted(run.id, run.ns, step, run.clock(), task.id, task.node, value))
         return
     publish(run, TaskStreamed(run.id, run.ns, step, run.clock(), task.id, task.node, mode, value))
-
-
-def pick(values: Mapping[str, Any], names: str | Sequence[str]) -> Any:
-    """What a reader gets of the values: one of them bare, or a dict of those that are there; containers are copies."""
-    if isinstance(names, str):
-        return isolate(values.get(names))
-    return {name: isolate(values[name]) for name in names if name in values}
 
 
 def update_of(writes: Sequence[tuple[str, Any]], names: str | Sequence[str]) -> Any:

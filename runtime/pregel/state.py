@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from runtime._words import MISSING, TASKS, Missing
 from runtime.channels.delta import DeltaSnapshot
 from runtime.checkpoint.base import FrozenCheckpoint
-from runtime.pregel.isolate import is_loose, isolate
+from runtime.pregel.isolate import Values
 from runtime.pregel.program import Channel, Program
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class State:
     """The channels of a graph at a barrier, with their versions and what each node has seen of them."""
 
     __slots__ = (
-        "alive", "channels", "checkpoint_id", "highest", "loose", "program", "seen", "updated", "values",
+        "alive", "channels", "checkpoint_id", "highest", "program", "seen", "updated", "values",
         "versions",
     )  # fmt: skip
 
@@ -58,8 +58,7 @@ class State:
         self.program = program
         self.checkpoint_id = checkpoint_id
         self.channels: dict[str, Channel] = {}
-        self.values: dict[str, Any] = {}
-        self.loose: set[str] = set()
+        self.values = Values()
         self.alive: set[str] = set()
         self.versions: dict[str, Version] = {}
         self.seen: dict[str, Mapping[str, Version]] = {}
@@ -102,14 +101,9 @@ class State:
                 self.alive.discard(name)
         if name in program.readable:
             if available:
-                value = self.values[name] = channel.get()
-                if is_loose(value):
-                    self.loose.add(name)
-                else:
-                    self.loose.discard(name)
+                self.values.keep(name, channel.get())
             else:
-                self.values.pop(name, None)
-                self.loose.discard(name)
+                self.values.drop(name)
 
     def advance(self, step: Step) -> None:
         """Take in what a superstep changed."""
@@ -138,15 +132,7 @@ class State:
 
     def read(self, names: str | Sequence[str]) -> Any:
         """One channel's value (MISSING when empty), or a dict of those that hold one; containers are copies."""
-        values = self.values
-        if isinstance(names, str):
-            value = values.get(names, MISSING)
-            return isolate(value) if names in self.loose else value
-        found = {name: values[name] for name in names if name in values}
-        for name in self.loose:
-            if name in found:
-                found[name] = isolate(found[name])
-        return found
+        return self.values.give(names)
 
     def show(self, names: str | Sequence[str]) -> Any:
         """The same for a reader outside of the run: None for an empty single channel."""
@@ -186,8 +172,7 @@ class State:
         """A state that can go on apart from this one; channels and values are shared."""
         twin = State(self.program, self.checkpoint_id)
         twin.channels = dict(self.channels)
-        twin.values = dict(self.values)
-        twin.loose = set(self.loose)
+        twin.values = self.values.twin()
         twin.alive = set(self.alive)
         twin.versions = dict(self.versions)
         twin.seen = dict(self.seen)

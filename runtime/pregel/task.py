@@ -124,28 +124,25 @@ class Task(TaskContext):
 
         The channels computed on the way are kept, and used at the barrier when no other task wrote to them.
         """
-        wanted = (names,) if isinstance(names, str) else names
         mine: dict[str, list[Any]] = {}
         for name, value in self.writes:
-            if name in wanted and name in state.program.channels:
+            if (name == names if isinstance(names, str) else name in names) and name in state.program.channels:
                 mine.setdefault(name, []).append(value)
         if not mine:
             return state.read(names)
-        ready = dict(self.fresh)
+        ready = self.fresh = dict(self.fresh)
         for name, values in mine.items():
             if name not in ready or ready[name][0] != len(values):
                 channel = state.channel(name).copy()
                 if channel.update(values):
                     ready[name] = (len(values), channel)
-        self.fresh = ready
+        found = {name: ready[name][1].get() for name in mine if name in ready and ready[name][1].is_available()}
         if isinstance(names, str):
-            found = ready.get(names)
-            if found is None:
-                return state.read(names)
-            return isolate(found[1].get()) if found[1].is_available() else MISSING
+            return isolate(found[names]) if names in found else MISSING if names in ready else state.read(names)
         view = state.read([name for name in names if name not in ready])
-        fresh = {n: isolate(c.get()) for n, (_, c) in ready.items() if n in mine and c.is_available()}
-        return {name: fresh[name] if name in fresh else view[name] for name in names if name in fresh or name in view}
+        for name, value in found.items():
+            view[name] = isolate(value)
+        return view
 
     def __repr__(self) -> str:
         return f"Task({self.node}, {task_path_str(self.path)})"
