@@ -12,7 +12,7 @@ def main() -> int:
     """Nonzero when an engine failed or the two disagree; how fast they are is for the reader to judge."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=sys.modules["__main__"].__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="workloads and shapes whose name begins like this")
-    parser.add_argument("--rounds", type=int, default=5, help="how often the engines take turns (5)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often the engines take turns (3)")
     parser.add_argument("--values", type=int, default=3, help="timed runs in each process; the best counts (3)")
     parser.add_argument("--list", action="store_true", help="print the names and do nothing")
     args = parser.parse_args()

@@ -33,13 +33,13 @@ def facts(rounds: int) -> str:
 
 def comparison(workloads: Iterable[Workload], found: Found) -> str:
     """The table of ratios, with the geometric mean and the peak memory below."""
-    lines, all_ratios, peaks = [], [], []
+    lines, notes, all_ratios, peaks = [], [], [], []
     for workload in workloads:
         rounds, failures = found[workload.name]
         label, clock = workload.name, "" if workload.clock == "cpu" else f", {workload.clock}"
         if failures or not agree(rounds):
-            why = "; ".join(f"{engine}: {reason}" for engine, reason in failures.items()) or "the results differ"
-            lines.append([label, workload.unit + clock, "", "", "not measured", "", "", "", why])
+            lines.append([label, workload.unit + clock, "", "", "", "", "", "", "not measured"])
+            notes.append(_note(label, failures or {"both engines": "their results differ"}))
             continue
         peer, ours = rounds[PEER], rounds[OURS]
         by_round = ratios(peer, ours)
@@ -59,24 +59,25 @@ def comparison(workloads: Iterable[Workload], found: Found) -> str:
         sizes = [f"{_number(size / 2**20)} MB" for size in (theirs, mine)]
         lines.append([f"peak memory, at worst ({label})", "process", *sizes, f"**{_times(ratio)}**", "", *goals])
     head = ["workload", "per", "LangGraph µs", "ours µs", "ratio", "in the rounds", "must", "aim", ""]
-    return _table(head, lines)
+    return "\n\n".join([_table(head, lines), *notes])
 
 
 def growth(shapes: Iterable[Shape], found: Found) -> str:
     """The table of what our unit costs as a graph, a thread or a state grows."""
-    lines = []
+    lines, notes = [], []
     for shape in shapes:
         taken = [found[one.name] for one in shape.workloads()]
         if any(failures for _, failures in taken):
-            reason = next(failures[OURS] for _, failures in taken if failures)
-            lines.append([shape.name, shape.unit, "not measured", "", "", reason])
+            lines.append([shape.name, shape.unit, "", "", "", "not measured"])
+            notes.append(_note(shape.name, next(failures for _, failures in taken if failures)))
             continue
         costs = [unit_cost(rounds[OURS]) * 1e6 for rounds, _ in taken]
         power = math.log(costs[-1] / costs[-2]) / math.log(shape.sizes[-1] / shape.sizes[-2])
         series = ", ".join(f"{size:,}: {_number(cost)}" for size, cost in zip(shape.sizes, costs, strict=True))
         most, good = ("", "") if shape.most is None else (f"{shape.most:.1f}", "yes" if power <= shape.most else "no")
         lines.append([shape.name, shape.unit, series, f"{power:.2f}", most, good])
-    return _table(["growing", "per", "µs at each size", "exponent", "at most", "holds"], lines)
+    table = _table(["growing", "per", "µs at each size", "exponent", "at most", "holds"], lines)
+    return "\n\n".join([table, *notes])
 
 
 def verdict(ratio: float, must: float | None, aim: float | None) -> str:
@@ -96,6 +97,10 @@ def write(figures: str, path: Path = README) -> None:
             f"{path.name} has no place for figures: it needs a line {BEGIN!r} and a line {END!r} below it."
         )
     path.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}", "utf-8")
+
+
+def _note(label: str, failures: Failures) -> str:
+    return f"Not measured, {label}: " + "; ".join(f"{engine}: {reason}" for engine, reason in failures.items())
 
 
 def _peak(taken: Sequence[Taken]) -> float:

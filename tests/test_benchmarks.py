@@ -78,8 +78,9 @@ def test_a_ratio_is_the_median_of_the_ratios_within_rounds() -> None:
 
 def test_results_that_differ_have_no_ratio() -> None:
     rounds = {report.PEER: [taken(8, "one")], report.OURS: [taken(2, "other")]}
-    line = cells(report.comparison([WORKLOAD], {"chain": (rounds, {})}), "chain")
-    assert line[4:] == ["not measured", "", "", "", "the results differ"]
+    table = report.comparison([WORKLOAD], {"chain": (rounds, {})})
+    assert cells(table, "chain")[2:] == ["", "", "", "", "", "", "not measured"]
+    assert table.endswith("Not measured, chain: both engines: their results differ")
 
 
 def test_an_exponent_is_that_of_the_last_two_sizes() -> None:
