@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, g
 from runtime._words import END, PREVIOUS, RETURN, START
 from runtime.channels.ephemeral_value import EphemeralValue
 from runtime.channels.last_value import LastValue
-from runtime.pregel.call import RunnableCallable, is_async_callable, name_of
+from runtime.pregel.call import RunnableCallable, cannot_be_stopped, is_async_callable, name_of
 from runtime.pregel.called import call
 from runtime.pregel.main import Pregel
 from runtime.pregel.node import PregelNode, as_policies
@@ -58,9 +58,7 @@ class TaskFunction:
         self.__name__ = self.name
         asynchronous = is_async_callable(func)
         if timeout is not None and not asynchronous:
-            raise ValueError(
-                f"Task '{self.name}' has a timeout, but its function is sync and cannot be stopped. Make it async."
-            )
+            raise ValueError(cannot_be_stopped(f"Task '{self.name}'"))
         self.asynchronous = asynchronous
         self.node = PregelNode(
             channels=(),
@@ -219,9 +217,7 @@ class entrypoint(Generic[S]):
         if not parameters:
             raise ValueError(f"Entrypoint '{name}' takes no parameter. Its first one is the input.")
         if self.timeout is not None and not is_async_callable(func):
-            raise ValueError(
-                f"Entrypoint '{name}' has a timeout, but its function is sync and cannot be stopped. Make it async."
-            )
+            raise ValueError(cannot_be_stopped(f"Entrypoint '{name}'"))
         input_type, output_type, saved_type = _types_of(func, parameters[0].name)
         node = PregelNode(
             channels=START,

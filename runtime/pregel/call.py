@@ -13,7 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 from weakref import WeakKeyDictionary
 
-from langchain_core.runnables.base import Runnable, RunnableLambda, RunnableParallel
+from langchain_core.runnables.base import (
+    Runnable,
+    RunnableBindingBase,
+    RunnableLambda,
+    RunnableParallel,
+    RunnableSequence,
+)
 
 from runtime._words import CONF, CONFIG_KEY_NODE_ERROR, CONFIG_KEY_RUNTIME, MISSING
 from runtime._workers import in_thread
@@ -42,6 +48,27 @@ def is_async_callable(func: Any) -> bool:
     """True for a coroutine function, also as a partial, a bound method or a callable object."""
     return inspect.iscoroutinefunction(func) or (
         not inspect.isfunction(func) and inspect.iscoroutinefunction(getattr(func, "__call__", None))  # noqa: B004 - the method itself is looked at
+    )
+
+
+def can_be_stopped(runnable: Any) -> bool:
+    """True when a timeout can stop it: when nothing that it is known to be made of is a function that is only sync."""
+    if isinstance(runnable, RunnableBindingBase):
+        return can_be_stopped(runnable.bound)
+    if isinstance(runnable, RunnableSequence):
+        return all(can_be_stopped(step) for step in runnable.steps)
+    if isinstance(runnable, RunnableParallel):
+        return all(can_be_stopped(step) for step in runnable.steps__.values())
+    if isinstance(runnable, (RunnableLambda, RunnableCallable)):
+        return getattr(runnable, "afunc", None) is not None
+    return True
+
+
+def cannot_be_stopped(what: str) -> str:
+    """What to say of a sync function with a timeout."""
+    return (
+        f"{what} has a timeout, which is only supported for async nodes, tasks and entrypoints: "
+        "a sync function cannot be stopped. Make it async, or leave the timeout out."
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.callbacks.manager import AsyncRunManager
+from langchain_core.runnables.config import set_config_context, var_child_runnable_config
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langchain_core.tracers.base import BaseTracer
 
 from runtime._context import task_config
@@ -27,11 +29,25 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+INTEGRATION = {"ls_integration": "langgraph"}
+"""What a run's metadata says of who made it, unless the caller's say something else."""
+
 
 def enter(effect: Invoke) -> None:
     """Make the config's task the one that runs here: in the task's own copy of the context, so nothing is put back."""
     task_config.set(effect.config)
-    var_child_runnable_config.set(effect.config)
+    if _is_traced(effect):
+        with set_config_context(effect.config) as context:  # the run that LangSmith's own helpers hang theirs under
+            for variable, value in context.items():
+                variable.set(value)
+    else:
+        var_child_runnable_config.set(effect.config)
+
+
+def _is_traced(effect: Invoke) -> bool:
+    """True when a tracer listens."""
+    callbacks: Any = effect.config.get("callbacks")
+    return callbacks is not None and any(isinstance(h, BaseTracer) for h in getattr(callbacks, "handlers", ()))
 
 
 def call_sync(effect: Invoke) -> Any:
@@ -39,7 +55,7 @@ def call_sync(effect: Invoke) -> Any:
     bound = effect.bound
     if effect.timed is not None:
         raise ValueError(f"'{bound.get_name()}' has a timeout, and a sync run cannot stop it. Use ainvoke or astream.")
-    if isinstance(bound, RunnableCallable):
+    if isinstance(bound, RunnableCallable) and not _makes_a_run(bound, effect):
         return bound.call(effect.input, effect.config)
     return bound.invoke(effect.input, effect.config)
 
@@ -47,9 +63,14 @@ def call_sync(effect: Invoke) -> Any:
 async def call_async(effect: Invoke) -> Any:
     """The answer of the user's code in the async colour."""
     bound = effect.bound
-    if isinstance(bound, RunnableCallable):
+    if isinstance(bound, RunnableCallable) and not _makes_a_run(bound, effect):
         return await bound.acall(effect.input, effect.config)
     return await bound.ainvoke(effect.input, effect.config)
+
+
+def _makes_a_run(bound: RunnableCallable, effect: Invoke) -> bool:
+    """True for a router, and a Runnable that the user made, where somebody is told of their runs."""
+    return bound.trace and effect.config.get("callbacks") is not None
 
 
 def _manager_and_inputs(run: Run, task: Task, config: RunnableConfig) -> tuple[Any, Any]:
@@ -59,7 +80,7 @@ def _manager_and_inputs(run: Run, task: Task, config: RunnableConfig) -> tuple[A
     tags = task.proc.tags
     if tags:
         manager.add_tags(list(tags))
-    manager.add_metadata({"ls_integration": "langgraph", **config.get("metadata", {})}, inherit=True)
+    manager.add_metadata({**INTEGRATION, **config.get("metadata", {})}, inherit=True)
     inputs = task.input
     if task.called:
         args, kwargs = inputs
@@ -107,9 +128,32 @@ def closings(task: Task, manager: Any, output: Any, error: BaseException | None)
         return [lambda: manager.on_chain_error(error)]
     policy = task.proc.trace_policy
     if policy is None or policy.process_outputs is None:
-        return [lambda: manager.on_chain_end(output)]
+        return [*_chunks(manager, output), lambda: manager.on_chain_end(output)]
     told = _processed(policy.process_outputs, output, task)
-    return [partial(part.on_chain_end, payload) for part, payload in zip(_parted(manager), (output, told), strict=True)]
+    calls: list[Callable[[], Any]] = []
+    for part, payload in zip(_parted(manager), (output, told), strict=True):
+        calls += [*_chunks(part, payload), partial(part.on_chain_end, payload)]
+    return calls
+
+
+def _chunks(manager: Any, output: Any) -> list[Callable[[], Any]]:
+    """The calls that give the output, as the one chunk that it is, to the handlers that look on while a run streams."""
+    lookers = [handler for handler in manager.handlers if isinstance(handler, _StreamingCallbackHandler)]
+    give = _agive if isinstance(manager, AsyncRunManager) else _give
+    return [partial(give, handler, manager.run_id, output) for handler in lookers]
+
+
+def _give(handler: Any, run_id: UUID, output: Any) -> None:
+    for _ in handler.tap_output_iter(run_id, iter([output])):
+        pass
+
+
+async def _agive(handler: Any, run_id: UUID, output: Any) -> None:
+    async def once() -> AsyncIterator[Any]:
+        yield output
+
+    async for _ in handler.tap_output_aiter(run_id, once()):
+        pass
 
 
 def _parted(manager: Any) -> tuple[Any, Any]:

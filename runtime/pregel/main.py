@@ -19,10 +19,10 @@ from runtime.channels.base import BaseChannel
 from runtime.channels.topic import Topic
 from runtime.pregel import operations, schemas
 from runtime.pregel.adriver import AsyncDriver, adrive, asaver_answers
-from runtime.pregel.call import is_async_callable
+from runtime.pregel.call import can_be_stopped, cannot_be_stopped
 from runtime.pregel.driver import SyncDriver, drive, saver_answers
 from runtime.pregel.effects import Invoke
-from runtime.pregel.enter import call_async, call_sync
+from runtime.pregel.enter import INTEGRATION, call_async, call_sync
 from runtime.pregel.loop import Outcome, supersteps
 from runtime.pregel.migrate import migrate
 from runtime.pregel.nested import subgraphs_of
@@ -606,6 +606,7 @@ class _Told:
             from langchain_core.runnables.config import get_callback_manager_for_config  # noqa: PLC0415
 
             manager = get_callback_manager_for_config(config)
+            manager.add_metadata({**INTEGRATION, **config.get("metadata", {})})
             self.run.manager = manager.on_chain_start(None, self.input, name=self._name(), run_id=config.get("run_id"))
         return self
 
@@ -626,6 +627,7 @@ class _AsyncTold(_Told):
             from langchain_core.runnables.config import get_async_callback_manager_for_config  # noqa: PLC0415
 
             manager = get_async_callback_manager_for_config(config)
+            manager.add_metadata({**INTEGRATION, **config.get("metadata", {})})
             self.run.manager = await manager.on_chain_start(
                 None, self.input, name=self._name(), run_id=config.get("run_id")
             )
@@ -660,10 +662,8 @@ def _check_names(graph: Pregel[Any, Any, Any, Any]) -> None:
             if channel not in known:
                 raise ValueError(f"Node {name!r} listens to {channel!r}, which is no channel of this graph.")
         subscribed.update(node.triggers)
-        if node.timeout is not None and not _may_be_timed(node.bound):
-            raise ValueError(
-                f"Node {name!r} has a timeout, but its function is sync and cannot be stopped. Make it async."
-            )
+        if node.timeout is not None and not can_be_stopped(node.bound):
+            raise ValueError(cannot_be_stopped(f"Node {name!r}"))
     for channel in as_names(graph.input_channels):
         if channel not in known:
             raise ValueError(f"The input channel {channel!r} is no channel of this graph.")
@@ -677,12 +677,6 @@ def _check_names(graph: Pregel[Any, Any, Any, Any]) -> None:
         for name in () if nodes == "*" else nodes:
             if name not in graph.nodes:
                 raise ValueError(f"A breakpoint is set at {name!r}, which is no node of this graph.")
-
-
-def _may_be_timed(bound: Any) -> bool:
-    return getattr(bound, "afunc", None) is not None or (
-        not hasattr(bound, "func") and is_async_callable(getattr(bound, "ainvoke", None))
-    )
 
 
 def _durability(durability: Durability | None, kwargs: dict[str, Any]) -> Durability | None:

@@ -446,7 +446,13 @@ def traced() -> bool:
 
 
 def _langsmith_on() -> bool:
-
+    helpers = sys.modules.get("langsmith.run_helpers")
+    if helpers is not None:  # a program that says so by its context, or runs inside a traced function, has loaded it
+        here = helpers.get_tracing_context()
+        if here["enabled"] is not None:
+            return bool(here["enabled"])
+        if here["parent"] is not None:
+            return True
     return any(
         os.environ.get(name, "").lower() in ("true", "1")
         for name in ("LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING")
@@ -463,5 +469,4 @@ def _has_hooks() -> bool:
 
 
 def _on(name: str) -> bool:
-
     return os.environ.get(name, "").lower() in ("true", "1")

@@ -3,9 +3,15 @@
 import asyncio
 
 import pytest
+from langchain_core.callbacks.base import BaseCallbackHandler
+from langchain_core.tracers.base import BaseTracer
+from langchain_core.tracers.langchain import LangChainTracer
+from langsmith.run_helpers import get_current_run_tree, tracing_context
 
 from runtime.callbacks import GraphCallbackHandler
+from runtime.func import entrypoint, task
 from runtime.graph import START
+from runtime.pregel.run import traced
 from runtime.types import Command, TracePolicy, interrupt, omit_payload
 from tests.runtime.scenarios.build import builder, says, thread
 
@@ -76,31 +82,94 @@ def test_a_run_without_stops_tells_nothing(colour):
     assert heard.events == []
 
 
+class Runs(BaseCallbackHandler):
+    """The runs told of: name, tags and parent's name."""
+
+    run_inline = True
+
+    def __init__(self):
+        self.names = {}
+        self.told = []
+
+    def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, tags=None, name=None, **kwargs):
+        self.names[run_id] = name
+        self.told.append((name, tags, self.names.get(parent_run_id)))
+
+
+def chooses(state):
+    return "b"
+
+
+def test_a_router_is_a_run_of_its_own_inside_its_nodes_run(colour):
+    graph = builder({"a": says("a"), "b": says("b")}, [(START, "a")]).add_conditional_edges("a", chooses, ["b"])
+    runs = Runs()
+    colour.invoke(graph.compile(), {"log": []}, {"callbacks": [runs]})
+    assert runs.told[1:3] == [("a", ["graph:step:1"], "LangGraph"), ("chooses", ["seq:step:3"], "a")]
+
+
+def test_what_a_node_gives_is_a_chunk_of_its_run_for_who_looks_on():
+    async def looked_on():
+        app = builder({"a": says("x")}, [(START, "a")]).compile()
+        return [event async for event in app.astream_events({"log": []}, version="v2")]
+
+    events = [event for event in asyncio.run(looked_on()) if event["name"] == "a"]
+    assert [event["event"] for event in events] == ["on_chain_start", "on_chain_stream", "on_chain_end"]
+    assert events[1]["data"] == {"chunk": {"log": ["x"]}}
+    assert events[1]["metadata"]["ls_integration"] == "langgraph"
+
+
+def test_a_caller_that_has_its_result_is_heard_before_the_readers_of_the_graph():
+    @task
+    async def look(x):
+        return x
+
+    @entrypoint()
+    async def flow(x):
+        return await look(x)
+
+    async def looked_on():
+        return [event async for event in flow.astream_events(1, version="v2")]
+
+    chunks = [event["name"] for event in asyncio.run(looked_on()) if event["event"] == "on_chain_stream"]
+    assert chunks == ["look", "flow", "LangGraph", "LangGraph"]
+
+
+def test_langsmiths_helpers_find_the_nodes_run(colour):
+    found = []
+
+    class Client:
+        def create_run(self, **kwargs):
+            pass
+
+        def update_run(self, *args, **kwargs):
+            pass
+
+    app = builder({"a": lambda state: found.append(get_current_run_tree())}, [(START, "a")]).compile()
+    colour.invoke(app, {"log": []}, {"callbacks": [LangChainTracer(client=Client())]})
+    assert [run.name for run in found] == ["a"]
+
+
+def test_tracing_that_is_switched_on_by_context_is_heeded(monkeypatch):
+    assert not traced()
+    with tracing_context(enabled=True):
+        assert traced()
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    assert traced()
+    with tracing_context(enabled=False):
+        assert not traced()
+
+
 @pytest.mark.parametrize("way_in", ["edge", "branch"])
 def test_the_way_in_makes_a_run_only_to_hold_its_branch(colour, way_in):
-    from langchain_core.callbacks.base import BaseCallbackHandler
-
-    class Names(BaseCallbackHandler):
-        run_inline = True
-
-        def __init__(self):
-            self.started = []
-
-        def on_chain_start(self, serialized, inputs, **kwargs):
-            self.started.append(kwargs["name"])
-
     graph = builder({"a": says("a")}, [(START, "a")] if way_in == "edge" else [])
     if way_in == "branch":
         graph.add_conditional_edges(START, lambda state: "a", ["a"])
-    names = Names()
-    colour.invoke(graph.compile(), {"log": []}, {"callbacks": [names]})
-    assert (START in names.started) is (way_in == "branch")
+    runs = Runs()
+    colour.invoke(graph.compile(), {"log": []}, {"callbacks": [runs]})
+    assert (START in runs.names.values()) is (way_in == "branch")
 
 
 def test_a_trace_policy_changes_what_tracers_record_and_nothing_else(colour):
-    from langchain_core.callbacks.base import BaseCallbackHandler
-    from langchain_core.tracers.base import BaseTracer
-
     class Traces(BaseTracer):
         run_inline = True
 

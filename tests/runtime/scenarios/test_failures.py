@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 
 from runtime.errors import NodeError, NodeTimeoutError
 from runtime.graph import START
@@ -106,7 +107,22 @@ def test_a_heartbeat_keeps_an_idle_timeout_waiting():
     assert asyncio.run(graph.compile().ainvoke({"log": []})) == {"log": ["done"]}
 
 
-def test_a_sync_node_cannot_have_a_timeout():
-    graph = builder({}, [], Log).add_node("slow", says("x"), timeout=1).add_edge(START, "slow")
+async def waits(state):
+    return {"log": ["x"]}
+
+
+SAYS, WAITS = RunnableLambda(says("x")), RunnableLambda(waits)
+
+
+@pytest.mark.parametrize(
+    "node", [says("x"), SAYS, SAYS.with_config(tags=["t"]), WAITS | SAYS, RunnableParallel(one=WAITS, two=SAYS)]
+)
+def test_a_node_with_a_sync_part_cannot_have_a_timeout(node):
+    graph = builder({}, [], Log).add_node("slow", node, timeout=1).add_edge(START, "slow")
     with pytest.raises(ValueError, match="'slow' has a timeout.*sync"):
         graph.compile()
+
+
+@pytest.mark.parametrize("node", [WAITS.with_retry(), WAITS | WAITS, RunnablePassthrough() | WAITS])
+def test_a_node_of_async_parts_can(node):
+    assert builder({}, [], Log).add_node("slow", node, timeout=1).add_edge(START, "slow").compile()
