@@ -49,11 +49,10 @@ def task_payload(task: Planned) -> TaskPayload:
 
 def result_payload(event: TaskFinished, stream_channels: str | Sequence[str]) -> TaskResultPayload:
     """A task has ended: what it wrote to the stream channels, its error, its questions."""
-    error = event.error if event.status in ("failed", "cancelled") else None
     return {
         "id": event.task_id,
         "name": event.node,
-        "error": error,
+        "error": event.error if event.status == "failed" else None,
         "result": result_of(event.writes, stream_channels),
         "interrupts": [interrupt_dict(item) for item in event.interrupts],
     }
@@ -101,7 +100,7 @@ def _checkpoint_task(task: PregelTask) -> Any:
     if task.error is not None:
         return {"id": task.id, "name": task.name, "error": task.error, "state": task.state}
     interrupts = tuple(interrupt_dict(item) for item in task.interrupts)
-    if task.result is not None:
+    if task.result:
         return {"id": task.id, "name": task.name, "result": task.result, "interrupts": interrupts, "state": task.state}
     return {"id": task.id, "name": task.name, "interrupts": interrupts, "state": task.state}
 
@@ -210,7 +209,7 @@ def told_task(
     error = next((value for channel, value in writes if channel == ERROR), None)
     interrupts = tuple(item for channel, value in writes if channel == INTERRUPT for item in value)
     result = None
-    if error is None and is_outcome(writes):
+    if is_outcome(writes):
         result = result_of(writes, names)
         if isinstance(names, str):
             result = result.get(names)

@@ -14,7 +14,6 @@ from runtime._words import (
     CONFIG_KEY_CHECKPOINTER,
     COPY,
     END,
-    ERROR,
     INPUT,
     INTERRUPT,
     NULL_TASK_ID,
@@ -42,7 +41,7 @@ from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Place, Planner
 from runtime.pregel.snapshot import checkpoint_config, snapshot_of, with_parents
 from runtime.pregel.state import State, Step
-from runtime.pregel.task import UNFINISHED, Task, is_outcome, task_path_str, without_ids
+from runtime.pregel.task import UNFINISHED, Task, is_outcome, lasting_ns, task_path_str, without_ids
 from runtime.pregel.update import update
 from runtime.pregel.write import branch_channel
 from runtime.types import StateSnapshot, StateUpdate
@@ -84,7 +83,7 @@ def site_of(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig | None) ->
         if found is None:
             return None
         if found.checkpointer is True:
-            ns = path
+            ns = lasting_ns(ns)
     conf[CHECKPOINT_NS] = ns
     return Site(found, saver, cast("RunnableConfig", {**merged, CONF: conf}))
 
@@ -122,17 +121,12 @@ def _snapshot(site: Site, found: CheckpointTuple, live: bool, subgraphs: bool) -
     thread = yield from _thread(site, found)
     tasks = thread.planned()
     states = (yield from _nested_states(site, tasks)) if subgraphs else {}
-    pending = dict(thread.pending)
     thread.apply_null()
     done = thread.apply_finished(tasks) if live else frozenset()
-    for task in tasks:
-        stored = pending.get(task.id)
-        if stored and is_outcome(stored):
-            pending[task.id] = [w for w in stored if w[0] != ERROR]
     metadata = found.metadata
     parent = found.parent_config
     return snapshot_of(
-        site.graph, thread.state, tasks, pending, found.config, found.checkpoint["id"],
+        site.graph, thread.state, tasks, thread.pending, found.config, found.checkpoint["id"],
         None if parent is None else parent[CONF][CHECKPOINT_ID], metadata, found.checkpoint["ts"], states, done,
     )  # fmt: skip
 
@@ -149,7 +143,7 @@ def _nested_states(site: Site, tasks: Sequence[Task]) -> Routine[dict[str, State
                     for k, v in site.config[CONF].items()
                     if not k.startswith(PRIVATE_PREFIX) and k != CHECKPOINT_ID
                 },
-                CHECKPOINT_NS: without_ids(task.ns) if getattr(sub, "checkpointer", None) is True else task.ns,
+                CHECKPOINT_NS: lasting_ns(task.ns) if getattr(sub, "checkpointer", None) is True else task.ns,
             }
             nested = Site(cast("Any", sub), site.saver, cast("RunnableConfig", {CONF: conf}))
             states[task.id] = yield from get_state(nested, True)
@@ -280,7 +274,6 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
         return (yield from _save(site, thread, found, "input"))
     if live and found is not None:
         thread.apply_null()
-        thread.apply_finished(tasks)
     made: list[Task] = []
     for index, item in enumerate(updates):
         taken = {task.id for task in made}

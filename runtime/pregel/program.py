@@ -61,9 +61,7 @@ class Program:
         self.untracked = frozenset(n for n, c in names if isinstance(c, UntrackedValue))
         self.vanishing = bool(self.silent & self.output_names)
         self.deltas = tuple(n for n, c in names if isinstance(c, DeltaChannel))
-        self.initial = tuple(
-            n for n, c in names if not isinstance(c, DeltaChannel) and c.from_checkpoint(MISSING).is_available()
-        )
+        self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
         self.pulls: dict[str, str] = {}
 
     def _readable(self) -> set[str]:

@@ -25,10 +25,13 @@ Pending = dict[str, list[tuple[str, Any]]]
 
 
 class Progress:
-    """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it."""
+    """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it.
+
+    `pending` are the stored writes that the run goes on from; `found` all that were stored, also those that it drops.
+    """
 
     __slots__ = (
-        "beside", "changed", "last_output", "log", "metadata", "next_version", "origin", "parent_id", "paths",
+        "beside", "changed", "found", "last_output", "log", "metadata", "next_version", "origin", "parent_id", "paths",
         "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
 
@@ -40,6 +43,7 @@ class Progress:
         self.saved_id = saved_id
         self.parent_id: str | None = None
         self.pending = pending
+        self.found: Pending = {}
         self.paths: dict[str, Any] = {}
         self.metadata: Mapping[str, Any] = {}
         self.changed: dict[str, Any] = {}
@@ -120,10 +124,10 @@ def _save(run: Run, progress: Progress) -> Routine[None]:
 
 
 def store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: Any) -> Routine[None]:
-    """Store writes beside the checkpoint that the superstep started from."""
+    """Store writes beside the checkpoint that the superstep started from; a new thread has none for its first words."""
     progress.pending[task_id] = list(writes)
     progress.paths[task_id] = path
-    if run.saver is not None and run.durability != "exit":
+    if run.saver is not None and run.durability != "exit" and progress.saved_id is not None:
         yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, task_path_str(path))
 
 

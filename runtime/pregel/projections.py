@@ -8,6 +8,7 @@ the thread of the task; all else comes from the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import INTERRUPT, MISSING, RETURN
@@ -27,7 +28,7 @@ from runtime.pregel.isolate import Values
 from runtime.pregel.task import SPECIAL, Task
 
 if TYPE_CHECKING:
-    from runtime.pregel.run import Run
+    from runtime.pregel.run import Outlet, Run
 
 Payloads = Iterable[Any]
 Projection = Callable[[Any, Any], Payloads]
@@ -84,7 +85,7 @@ def _begins(run: Run, event: SuperstepPlanned) -> Payloads:
 
 
 def _ends(run: Run, event: TaskFinished) -> Payloads:
-    if not event.hidden and event.status != "cached":
+    if not event.hidden and event.status not in ("cached", "cancelled"):
         yield debug.result_payload(event, run.program.stream_channels)
 
 
@@ -134,11 +135,22 @@ def publish(run: Run, event: Event) -> None:
         watch(event)
     kind = type(event)
     for outlet in run.outlets:
-        for mode, by_event in outlet.projections:
-            project = by_event.get(kind)
-            if project is not None:
-                for payload in project(run, event):
-                    outlet.put((run.ns_parts, mode, payload))
+        ways = [(mode, by_event[kind]) for mode, by_event in outlet.projections if kind in by_event]
+        found = [(mode, project(run, event)) for mode, project in ways]
+        if len(found) == 1:
+            mode, payloads = found[0]
+            for payload in payloads:
+                outlet.put((run.ns_parts, mode, payload))
+        elif found:
+            _in_turn(run, outlet, found)
+
+
+def _in_turn(run: Run, outlet: Outlet, found: list[tuple[str, Payloads]]) -> None:
+    """Hand on what several modes make of one event: the first of each, then the second of each."""
+    for payloads in zip_longest(*(payloads for _, payloads in found), fillvalue=MISSING):
+        for (mode, _), payload in zip(found, payloads, strict=True):
+            if payload is not MISSING:
+                outlet.put((run.ns_parts, mode, payload))
 
 
 def streamed(run: Run, task: Task, mode: str, value: Any) -> None:

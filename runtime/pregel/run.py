@@ -34,7 +34,7 @@ from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.projections import PROJECTIONS, streamed
-from runtime.pregel.task import without_ids
+from runtime.pregel.task import lasting_ns
 from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime, runtime_later
 from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
 
@@ -92,10 +92,10 @@ class Replay:
 
     def first_visit(self, ns: str) -> bool:
         """True once for each nested graph."""
-        path = without_ids(ns)
-        if path in self.visited:
+        place = lasting_ns(ns)
+        if place in self.visited:
             return False
-        self.visited.add(path)
+        self.visited.add(place)
         return True
 
 
@@ -262,12 +262,10 @@ class Run:
         self.checkpoint_map: Mapping[str, str] = conf.get(CHECKPOINT_MAP) or {}
         if parent is not None:
             count = parent.next_nested()
-            ns = parent.ns if count == 0 else f"{parent.ns}{NS_SEP}{count}"
-            if self.graph.checkpointer is True:
-                ns = without_ids(parent.ns) if count == 0 else f"{without_ids(parent.ns)}{NS_SEP}{count}"
-            self.ns = ns
+            ns = lasting_ns(parent.ns) if self.graph.checkpointer is True else parent.ns
+            self.ns = ns if count == 0 else f"{ns}{NS_SEP}{count}"
             self.thread_id: str | None = parent.run.thread_id
-            self.asked_id: str | None = self.checkpoint_map.get(ns)
+            self.asked_id: str | None = self.checkpoint_map.get(self.ns)
             return
         self.ns = ""
         inner = bool(conf.get(CHECKPOINT_NS))

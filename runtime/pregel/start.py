@@ -59,10 +59,12 @@ def _from_nothing(run: Run) -> Progress:
 def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
     state = State.restored(run.program, run.graph.migrated(found.checkpoint))
     step = found.metadata.get("step", -2) + 1
-    pending: Pending = {}
-    for task_id, channel, value in () if stale else found.pending_writes or ():
-        pending.setdefault(task_id, []).append((channel, value))
+    beside: Pending = {}
+    for task_id, channel, value in found.pending_writes or ():
+        beside.setdefault(task_id, []).append((channel, value))
+    pending = {} if stale else dict(beside)
     progress = Progress(run, state, step, step + run.limit + 1, found.checkpoint["id"], pending)
+    progress.found = beside
     progress.metadata = found.metadata
     if found.parent_config is not None:
         progress.parent_id = found.parent_config[CONF].get(CHECKPOINT_ID)

@@ -182,10 +182,14 @@ def task_ns(ns: str, id: str) -> str:
     return f"{ns}{NS_END}{id}"
 
 
+def lasting_ns(ns: str) -> str:
+    """A namespace without its task ids: where a graph keeps the state that outlives its task."""
+    return NS_SEP.join(part.split(NS_END)[0] for part in ns.split(NS_SEP))
+
+
 def without_ids(ns: str) -> str:
     """A namespace without its task ids and counters: the path of nodes that leads to a nested graph."""
-    parts = (part.split(NS_END)[0] for part in ns.split(NS_SEP) if not part.isdigit())
-    return NS_SEP.join(parts)
+    return NS_SEP.join(part for part in lasting_ns(ns).split(NS_SEP) if not part.isdigit())
 
 
 def pull_suffix(node: str, triggers: Sequence[str]) -> str:

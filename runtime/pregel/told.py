@@ -20,7 +20,7 @@ from runtime.events import (
     Write,
 )
 from runtime.pregel.plan import fired, versions_of
-from runtime.pregel.progress import Progress
+from runtime.pregel.progress import Pending, Progress
 from runtime.pregel.snapshot import snapshot_of
 from runtime.pregel.state import Step
 from runtime.pregel.task import Task
@@ -111,20 +111,20 @@ def updated(
 
 def saved(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointSaved:
     """A checkpoint was handed to the saver, and these tasks are next."""
-    return CheckpointSaved(*_checkpoint(run, progress, tasks))
+    return CheckpointSaved(*_checkpoint(run, progress, tasks, {}))
 
 
 def restored(run: Run, progress: Progress, tasks: Sequence[Task]) -> CheckpointRestored:
     """The run goes on from a checkpoint that the saver has, with these tasks."""
-    return CheckpointRestored(*_checkpoint(run, progress, tasks))
+    return CheckpointRestored(*_checkpoint(run, progress, tasks, progress.found))
 
 
-def _checkpoint(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Any, ...]:
+def _checkpoint(run: Run, progress: Progress, tasks: Sequence[Task], beside: Pending) -> tuple[Any, ...]:
     state, metadata = progress.state, progress.metadata
     snapshot = None
     if any({"checkpoints", "debug"} & outlet.modes for outlet in run.outlets):
         snapshot = snapshot_of(
-            run.graph, state, tasks, progress.pending, run.saver_config, state.checkpoint_id, progress.parent_id,
+            run.graph, state, tasks, beside, run.saver_config, state.checkpoint_id, progress.parent_id,
             metadata, None,
         )  # fmt: skip
     # With durability "exit" the state waits, to be saved on what the run started from; streams don't show it yet.

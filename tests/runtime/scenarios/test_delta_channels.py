@@ -166,3 +166,10 @@ def test_an_edit_elsewhere_leaves_the_value_as_the_checkpoint_had_it(colour, sav
     before_b = next(s for s in colour.get_state_history(app, thread()) if s.next == ("b",))
     fork = colour.update_state(app, before_b.config, values, as_node)
     assert colour.get_state(app, fork).values["log"] == ["in", "a"]
+
+
+def test_a_delta_channel_is_an_empty_list_before_anybody_wrote_to_it(colour, saver):
+    app = graph_of("a").compile(checkpointer=saver)
+    colour.update_state(app, thread(), {}, START)
+    assert colour.get_state(app, thread()).values == {"log": []}
+    assert colour.invoke(app, {}, thread("other")) == {"log": ["a"]}

@@ -144,6 +144,26 @@ def test_a_breakpoint_stops_without_a_question_and_none_goes_on(colour, saver):
     assert colour.invoke(app, None, thread()) == {"log": ["a", "b"]}
 
 
+def test_a_run_that_goes_on_shows_the_checkpoint_it_goes_on_from_and_what_is_stored_beside_it(colour, saver):
+    nodes = {"asks": lambda state: {"log": [interrupt("go?")]}, "done": says("done")}
+    app = builder(nodes, [(START, "asks"), (START, "done")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    at = colour.get_state(app, thread()).config
+    answer = Command(resume="yes")
+    kinds = [mode for mode, _ in colour.stream(app, answer, thread(), stream_mode=["values", "checkpoints", "tasks"])]
+    assert kinds[:4] == ["values", "checkpoints", "tasks", "tasks"]
+    first, last = colour.stream(app, Command(resume="no"), at, stream_mode="checkpoints")
+    asks, done = first["tasks"]
+    assert (first["config"], first["next"]) == (at, ["asks", "done"])
+    assert ([item["value"] for item in asks["interrupts"]], done["result"]) == (["go?"], {"log": ["done"]})
+    assert last["next"] == []
+
+
+def test_a_first_word_to_a_new_thread_is_taken_as_its_input_as_well(colour, saver):
+    app = builder({"a": says("a")}, [(START, "a")]).compile(checkpointer=saver)
+    assert colour.invoke(app, Command(update={"log": ["in"]}), thread())["log"] == ["in", "in", "a"]
+
+
 def test_a_word_to_a_thread_at_a_breakpoint_adds_to_what_was_next(colour, saver):
     graph = builder({"a": says("a"), "b": says("b")}, [(START, "a"), ("a", "b")], Log)
     app = graph.compile(checkpointer=saver, interrupt_before=["a"])

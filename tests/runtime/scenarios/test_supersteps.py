@@ -1,5 +1,6 @@
 """Joins, Sends, deferred nodes, limits, streams and state: what a superstep does, seen from outside."""
 
+import asyncio
 import dataclasses
 import operator
 import threading
@@ -180,6 +181,35 @@ def test_streams_have_the_shape_that_was_asked_for(colour):
         (["call"], "updates", {"inc": {"n": 2}}),
         ([], "updates", {"call": {"n": 2}}),
     ]
+
+
+def test_what_several_modes_tell_of_one_event_comes_in_turn(colour):
+    app = builder({name: says(name) for name in "ab"}, [(START, "a"), (START, "b")]).compile()
+    chunks = colour.stream(app, {"log": []}, stream_mode=["tasks", "debug"])
+    assert [mode for mode, _ in chunks[:4]] == ["tasks", "debug", "tasks", "debug"]
+
+
+def test_a_task_that_a_siblings_failure_cut_off_has_no_end_in_the_stream(saver):
+    begun = asyncio.Event()
+
+    async def fails(state):
+        await begun.wait()
+        raise ValueError("no")
+
+    async def waits(state):
+        begun.set()
+        await asyncio.sleep(30)
+
+    app = builder({"fails": fails, "waits": waits}, [(START, "fails"), (START, "waits")]).compile(checkpointer=saver)
+    ends = []
+
+    async def scenario():
+        async for chunk in app.astream({"log": []}, thread(), stream_mode="tasks"):
+            ends.extend([chunk["name"]] if "result" in chunk else [])
+
+    with pytest.raises(ValueError, match="no"):
+        asyncio.run(scenario())
+    assert ends == ["fails"]
 
 
 def test_a_task_is_told_finished_as_it_ends_and_its_writes_are_still_applied_by_path(colour):

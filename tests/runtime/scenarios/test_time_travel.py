@@ -8,7 +8,7 @@ import pytest
 
 from runtime.errors import InvalidUpdateError
 from runtime.graph import START
-from runtime.types import Command, StateUpdate
+from runtime.types import Command, StateUpdate, interrupt
 from tests.runtime.scenarios.build import Log, builder, says, thread
 
 
@@ -68,6 +68,51 @@ def test_an_update_in_the_name_of_a_node_runs_what_follows_it(colour, saver):
     start = next(s for s in history_of(colour, app) if s.next == ("a",))
     fork = colour.update_state(app, start.config, {"log": ["edited"]}, "a")
     assert colour.invoke(app, None, fork)["log"] == ["edited", "b"]
+
+
+def test_an_update_starts_from_the_checkpoint_and_not_from_what_has_finished_since(colour, saver):
+    edges = [(START, "a"), ("a", "b"), ("a", "stops")]
+    nodes = {"a": says("a"), "b": says("b"), "stops": lambda state: {"log": [interrupt("go?")]}}
+    app = builder(nodes, edges).compile(checkpointer=saver)
+    assert colour.invoke(app, {"log": []}, thread())["log"] == ["a", "b"]
+    colour.update_state(app, thread(), {"log": ["edited"]})
+    state = colour.get_state(app, thread())
+    assert (state.values["log"], state.next) == (["a", "edited"], ("b", "stops"))
+
+
+def test_a_first_failure_stays_told_in_the_history_beside_the_result_that_came_later(colour, saver):
+    tries = []
+
+    def flaky(state):
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError("no")
+        return {"log": ["yes"]}
+
+    app = builder({"flaky": flaky}, [(START, "flaky")]).compile(checkpointer=saver)
+    with pytest.raises(ValueError, match="no"):
+        colour.invoke(app, {"log": []}, thread())
+    colour.invoke(app, None, thread())
+    task = next(s for s in history_of(colour, app) if s.next == ("flaky",)).tasks[0]
+    assert (task.error, task.result) == ("ValueError('no')", {"log": ["yes"]})
+
+
+def test_a_lasting_graph_in_a_graph_that_is_called_twice_keeps_a_state_for_each_call(colour, saver):
+    inner = builder({"says": says("x")}, [(START, "says")]).compile(checkpointer=True)
+    child = builder({"inner": inner}, [(START, "inner")]).compile()
+    lengths = []
+
+    def sync(state):
+        lengths.extend(len(child.invoke({"log": []})["log"]) for _ in range(2))
+
+    async def awaits(state):
+        lengths.extend([len((await child.ainvoke({"log": []}))["log"]) for _ in range(2)])
+
+    node = sync if colour.name == "sync" else awaits
+    app = builder({"calls": node}, [(START, "calls")]).compile(checkpointer=saver)
+    for _ in range(2):
+        colour.invoke(app, {"log": []}, thread())
+    assert lengths == [1, 1, 2, 2]
 
 
 def test_an_update_that_two_nodes_could_have_made_asks_for_as_node(colour, saver):
