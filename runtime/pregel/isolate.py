@@ -79,7 +79,8 @@ def _maker(value: Any) -> Callable[[], Any] | None:
     if kind is dict:
         return _with(value, value.items()) if _nested(value.values()) else value.copy
     if kind is set:
-        return value.copy
+        copy: Callable[[], Any] = value.copy
+        return copy
     makers = [_maker(item) if type(item) in _CONTAINERS else None for item in value] if _nested(value) else ()
     if not any(makers):
         return None

@@ -136,12 +136,17 @@ class Task(TaskContext):
                 channel = state.channel(name).copy()
                 if channel.update(values):
                     ready[name] = (len(values), channel)
-        found = {name: ready[name][1].get() for name in mine if name in ready and ready[name][1].is_available()}
+        fresh = {name: ready[name][1] for name in mine if name in ready}
         if isinstance(names, str):
-            return isolate(found[names]) if names in found else MISSING if names in ready else state.read(names)
-        view = state.read([name for name in names if name not in ready])
-        for name, value in found.items():
-            view[name] = isolate(value)
+            if names not in fresh:
+                return state.read(names)
+            return isolate(fresh[names].get()) if fresh[names].is_available() else MISSING
+        view = state.read(names)
+        for name, channel in fresh.items():
+            if channel.is_available():
+                view[name] = isolate(channel.get())
+            else:
+                view.pop(name, None)
         return view
 
     def __repr__(self) -> str:
