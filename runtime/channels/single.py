@@ -20,7 +20,8 @@ class SingleValue(BaseChannel[Value, Value, Value], Generic[Value]):
         self.value: Value | Missing = MISSING
 
     def copy(self) -> Self:
-        return twin(self)
+        other: Self = self._twin(self)
+        return other
 
     def checkpoint(self) -> Value | Missing:
         return self.value

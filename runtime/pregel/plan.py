@@ -74,7 +74,11 @@ class Planner:
             return ()
         if not state.updated:
             return program.nodes
-        names = {name for channel in state.updated for name in program.listeners.get(channel, ())}
+        listeners = program.listeners
+        names: set[str] = set()
+        for channel in state.updated:
+            if channel in listeners:
+                names.update(listeners[channel])
         return sorted(names) if len(names) > 1 else names
 
     def pull(self, name: str) -> Task | None:
@@ -104,8 +108,7 @@ class Planner:
         return task
 
     def _ready(self, task: Task) -> None:
-        answered = list(self.resumes[task.id]) if task.id in self.resumes else []
-        task.place(self.run, self.state, self.step, self.stop, answered)
+        task.place(self.run, self.state, self.step, self.stop, list(self.resumes.get(task.id, ())))
         if task.input is not MISSING:
             return
         try:

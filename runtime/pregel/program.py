@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, PREVIOUS, TASKS
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Channel = BaseChannel[Any, Any, Any]
 
+_MANY = 16
+"""So many channels are read faster as a copy of all than name by name."""
+
 
 class Program:
     """The tables of one graph.
@@ -31,11 +34,10 @@ class Program:
     """
 
     __slots__ = (
-        "channels", "consumable", "defaulted",
-        "deltas", "finishing", "initial", "input_channels", "listeners", "managed",
-        "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent", "stream_channels",
-        "stream_names", "untracked", "vanishing",
-    )  # fmt: skip
+        "_wide", "channels", "consumable", "defaulted", "deltas", "finishing", "initial", "input_channels",
+        "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent",
+        "stream_channels", "stream_names", "untracked", "vanishing",
+    )  # fmt: skip  # fmt: skip
 
     def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:
         self.nodes: Mapping[str, PregelNode] = graph.nodes
@@ -63,6 +65,7 @@ class Program:
         self.deltas = tuple(n for n, c in names if isinstance(c, DeltaChannel))
         self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
         self.pulls: dict[str, str] = {}
+        self._wide = {id(names): names for names in self._read_together() if self.readable <= {*names}}
 
     def _readable(self) -> set[str]:
         found = {*self.output_names, *self.stream_names, PREVIOUS}
@@ -71,6 +74,17 @@ class Program:
             for branch in node.branches:
                 found.update(as_names(branch.read))
         return found - {TASKS}
+
+    def _read_together(self) -> Iterator[Sequence[str]]:
+        """The lists of many channels that nodes, routers and callers read."""
+        read: list[str | Sequence[str]] = [self.output_channels, self.stream_channels]
+        for node in self.nodes.values():
+            read += [node.channels, *(branch.read for branch in node.branches)]
+        return (names for names in read if not isinstance(names, str) and len(names) > _MANY)
+
+    def is_whole(self, names: str | Sequence[str]) -> bool:
+        """True for a list of many channels outside of which nothing is readable."""
+        return id(names) in self._wide
 
     def tracked(self, send: Any) -> Any:
         """A Send as it is stored: its argument without the keys that nothing stores."""

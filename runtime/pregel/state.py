@@ -14,7 +14,7 @@ What holds between supersteps, and `check` asserts:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,14 +125,15 @@ class State:
 
     def available(self, name: str) -> bool:
         """True when the channel holds a value."""
-        if name in self.program.readable:
-            return name in self.values
         found = self.channels.get(name)
         return found is not None and found.is_available()
 
-    def read(self, names: str | Sequence[str]) -> Any:
-        """One channel's value (MISSING when empty), or a dict of those that hold one; containers are copies."""
-        return self.values.give(names)
+    def read(self, names: str | Sequence[str], but: Collection[str] = ()) -> Any:
+        """One channel's value (MISSING when empty), or a dict of those that hold one; containers are copies.
+
+        Those in `but` are only held a place.
+        """
+        return self.values.give(names, self.program.is_whole(names), but)
 
     def show(self, names: str | Sequence[str]) -> Any:
         """The same for a reader outside of the run: None for an empty single channel."""

@@ -28,7 +28,6 @@ from runtime._words import (
     RESUME,
     RETURN,
 )
-from runtime.pregel.isolate import isolate
 
 if TYPE_CHECKING:
     from runtime.channels.base import BaseChannel
@@ -140,11 +139,11 @@ class Task(TaskContext):
         if isinstance(names, str):
             if names not in fresh:
                 return state.read(names)
-            return isolate(fresh[names].get()) if fresh[names].is_available() else MISSING
-        view = state.read(names)
+            return state.values.give_ahead(names, fresh[names].get()) if fresh[names].is_available() else MISSING
+        view = state.read(names, but=fresh)
         for name, channel in fresh.items():
             if channel.is_available():
-                view[name] = isolate(channel.get())
+                view[name] = state.values.give_ahead(name, channel.get())
             else:
                 view.pop(name, None)
         return view

@@ -102,7 +102,9 @@ class _Work:
         """Let a channel take the writes of the superstep."""
         channel = self.fork(name)
         if channel.update(values):
-            self.changed(name, channel)
+            self.versions[name] = self.version
+            if channel.is_available():
+                self.updated.add(name)
 
     def consume(self, triggers: Iterable[str]) -> None:
         """Tell the channels that woke a task that they have been used."""
