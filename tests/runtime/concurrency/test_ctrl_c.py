@@ -56,9 +56,10 @@ def stop_and_go_on(app, durability, input):
     try:
         app.invoke(input, CONFIG, durability=durability)
     except KeyboardInterrupt:
-        marked = [task.name for task in app.get_state(CONFIG).tasks if task.error]
+        tasks = app.get_state(CONFIG).tasks
+        kept, marked = [task.name for task in tasks if task.result], [task.name for task in tasks if task.error]
         result = app.invoke(None, CONFIG)
-        tell(marked=marked, result=result, next=app.get_state(CONFIG).next)
+        tell(kept=kept, marked=marked, result=result)
 
 def tell(**facts):
     print(json.dumps({**facts, "times": times}), flush=True)
@@ -77,28 +78,61 @@ def test_in_a_lone_node_it_leaves_the_last_barrier():
             stop_and_go_on(app, durability, {"log": []})
     """)
     times = {"a": 1, "b": 2, "c": 1}
-    assert after == [{"marked": ["b"], "result": {"log": ["a", "b", "c"]}, "next": [], "times": times}] * 6
+    assert after == [{"kept": [], "marked": ["b"], "result": {"log": ["a", "b", "c"]}, "times": times}] * 6
 
 
-def test_beside_others_it_keeps_the_writes_of_those_that_had_finished_and_waits_for_none():
-    after = told("""
-        for durability, saver in savers():
-            builder, meet = StateGraph(State), threading.Barrier(2)
-            def hold_second():
-                meet.wait()
-                hold()
-            def hold_in_silence():
-                meet.wait()
-                time.sleep(60)
-            builder.add_node("quick", node("quick")).add_node("slow", node("slow", hold_second))
-            builder.add_node("stuck", node("stuck", hold_in_silence)).add_node("end", node("end"))
-            for name in ("quick", "slow", "stuck"):
-                builder.add_edge(START, name)
-            app = builder.add_edge(["quick", "slow", "stuck"], "end").compile(saver)
-            stop_and_go_on(app, durability, {"log": []})
-    """)
-    assert [item["marked"] for item in after] == [["slow", "stuck"]] * 6
-    assert [item["result"]["log"] for item in after] == [["quick", "slow", "stuck", "end"]] * 6
+PARALLEL = """
+    from runtime.events import observe
+
+    def parallel(saver, quick_has_ended):
+        meet = threading.Barrier(2)
+        def hold_second():
+            quick_has_ended()
+            meet.wait()
+            hold()
+        def hold_in_silence():
+            meet.wait()
+            time.sleep(60)
+        builder = StateGraph(State).add_node("quick", node("quick")).add_node("end", node("end"))
+        builder.add_node("slow", node("slow", hold_second)).add_node("stuck", node("stuck", hold_in_silence))
+        for name in ("quick", "slow", "stuck"):
+            builder.add_edge(START, name)
+        return builder.add_edge(["quick", "slow", "stuck"], "end").compile(saver)
+"""
+
+
+def test_beside_others_what_is_kept_does_not_run_again_and_nobody_waits_for_a_thread():
+    after = told(
+        PARALLEL
+        + """
+    for durability, saver in savers():
+        stop_and_go_on(parallel(saver, lambda: None), durability, {"log": []})
+    """
+    )
+    assert len(after) == 6
+    for item in after:
+        assert item["result"] == {"log": ["quick", "slow", "stuck", "end"]}
+        assert item["marked"][-2:] == ["slow", "stuck"]
+        assert {name: item["times"][name] for name in item["kept"]} == dict.fromkeys(item["kept"], 1)
+        assert {name: item["times"][name] for name in ("slow", "stuck")} == {"slow": 2, "stuck": 2}
+
+
+def test_in_a_watched_run_what_was_told_to_have_finished_is_kept():
+    after = told(
+        PARALLEL
+        + """
+    class Watcher:
+        def event(self, event):
+            if type(event).__name__ == "TaskFinished" and event.node == "quick":
+                ended.set()
+
+    for durability, saver in savers():
+        ended = threading.Event()
+        with observe(Watcher()):
+            stop_and_go_on(parallel(saver, ended.wait), durability, {"log": []})
+    """
+    )
+    assert [item["kept"] for item in after] == [["quick"]] * 6
     assert [item["times"] for item in after] == [{"quick": 1, "slow": 2, "stuck": 2, "end": 1}] * 6
 
 
@@ -130,7 +164,7 @@ def test_in_an_entrypoint_it_keeps_the_results_of_the_tasks_that_it_called():
             stop_and_go_on(program, durability, 0)
     """)
     times = {"program": 2, "add 0": 1, "add 1": 1, "add 2": 1}
-    assert after == [{"marked": ["program"], "result": [1, 2, 3], "next": [], "times": times}] * 6
+    assert after == [{"kept": [], "marked": ["program"], "result": [1, 2, 3], "times": times}] * 6
 
 
 def test_while_a_stream_is_read_it_ends_the_stream():
