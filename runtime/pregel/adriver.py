@@ -20,7 +20,7 @@ from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
-from runtime.pregel.driver import Abandoned, call_cache_key, has_ended, writes_call
+from runtime.pregel.driver import Abandoned, call_cache_key, writes_call
 from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.projections import publish
@@ -44,9 +44,11 @@ async def adrive(routine: fx.Routine[T], answers: AsyncAnswers, error: BaseExcep
         try:
             step = routine.send(reply) if error is None else routine.throw(error)
             error = None
-            reply = await answers[type(step)](step)
+            while True:
+                reply = await answers[type(step)](step)
+                step = routine.send(reply)
         except BaseException as failure:
-            if has_ended(routine):
+            if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
                 error = None
                 if isinstance(failure, StopIteration):
                     result: T = failure.value
@@ -196,22 +198,24 @@ class AsyncDriver:
             try:
                 step = routine.send(reply) if error is None else routine.throw(error)
                 error = None
-                while chunks:
-                    yield chunks.popleft()
-                if type(step) is fx.Receive:
-                    while (reply := await self._next(step)) is None:
-                        while chunks:
-                            yield chunks.popleft()
-                else:
-                    reply = await self.answers[type(step)](step)
-                while chunks:
-                    yield chunks.popleft()
+                while True:
+                    while chunks:
+                        yield chunks.popleft()
+                    if type(step) is fx.Receive:
+                        while (reply := await self._next(step)) is None:
+                            while chunks:
+                                yield chunks.popleft()
+                    else:
+                        reply = await self.answers[type(step)](step)
+                    while chunks:
+                        yield chunks.popleft()
+                    step = routine.send(reply)
             except GeneratorExit:
                 with suppress(Abandoned):
                     await adrive(routine, self.answers, Abandoned())
                 raise
             except BaseException as failure:
-                if has_ended(routine):
+                if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
                     error = None
                     while chunks:
                         yield chunks.popleft()

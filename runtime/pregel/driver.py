@@ -59,20 +59,17 @@ def drive(routine: fx.Routine[T], answers: Answers, error: BaseException | None 
         try:
             step = routine.send(reply) if error is None else routine.throw(error)
             error = None
-            reply = answers[type(step)](step)
+            while True:
+                reply = answers[type(step)](step)
+                step = routine.send(reply)
         except BaseException as failure:
-            if has_ended(routine):
+            if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
                 error = None
                 if isinstance(failure, StopIteration):
                     result: T = failure.value
                     return result
                 raise
             error = failure
-
-
-def has_ended(routine: fx.Routine[Any]) -> bool:
-    """True for a routine that has returned or raised."""
-    return inspect.getgeneratorstate(routine) == inspect.GEN_CLOSED
 
 
 class SyncDriver:
@@ -212,19 +209,21 @@ class SyncDriver:
             try:
                 step = routine.send(reply) if error is None else routine.throw(error)
                 error = None
-                if chunks:
-                    yield from _drain(chunks)
-                if type(step) is fx.Receive and self.live:
-                    reply = yield from self._receive_live(step, chunks)
-                else:
-                    reply = self.answers[type(step)](step)
-                if chunks:
-                    yield from _drain(chunks)
+                while True:
+                    if chunks:
+                        yield from _drain(chunks)
+                    if type(step) is fx.Receive and self.live:
+                        reply = yield from self._receive_live(step, chunks)
+                    else:
+                        reply = self.answers[type(step)](step)
+                    if chunks:
+                        yield from _drain(chunks)
+                    step = routine.send(reply)
             except GeneratorExit:
                 self._abandon(routine)
                 raise
             except BaseException as failure:
-                if has_ended(routine):
+                if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
                     error = None
                     yield from _drain(chunks)
                     if isinstance(failure, StopIteration):

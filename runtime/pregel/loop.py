@@ -418,6 +418,7 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
 def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Step, Mapping[str, Any]]:
     """Apply the writes of a superstep; the step, and the versions that its channels had."""
     state = progress.state
+    progress.applying = True
     step = update(state, tasks, progress.next_version, progress.step)
     before = versions_before(state, step) if run.watched else {}
     if run.program.vanishing and progress.shown and progress.last_output is MISSING:
@@ -426,6 +427,7 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Step, 
     if not step.updated.isdisjoint(run.output_names):
         progress.shown, progress.last_output = True, MISSING
     forget(run, progress, step)
+    progress.source, progress.applying = "loop", False
     run.resuming = None
     return step, before
 
@@ -466,6 +468,8 @@ def _show_finished(run: Run, progress: Progress) -> Routine[None]:
 
 def _cut_off(run: Run, progress: Progress) -> Routine[None]:
     """Stop the tasks of a run that was stopped from outside: what has finished is kept, the others are marked."""
+    if progress.applying or progress.source:
+        return  # between two supersteps nothing runs, and the saver has all writes
     yield Cancel(progress.tasks)
     while True:
         try:

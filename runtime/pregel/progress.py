@@ -28,11 +28,13 @@ class Progress:
     """Where a run stands: its state, the number of the superstep that comes next, and what the saver has of it.
 
     `pending` are the stored writes that the run goes on from; `found` all that were stored, also those that it drops.
+    While a step is `applying`, the state is no barrier's: where Ctrl-C comes then, it is not saved.
     """
 
     __slots__ = (
-        "beside", "changed", "found", "last_output", "log", "metadata", "next_version", "origin", "parent_id", "paths",
-        "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
+        "applying", "beside", "changed", "found", "last_output", "log", "metadata", "next_version", "origin",
+        "parent_id", "paths", "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks",
+        "unsaved", "whole",
     )  # fmt: skip
 
     def __init__(self, run: Run, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -49,6 +51,7 @@ class Progress:
         self.changed: dict[str, Any] = {}
         self.tasks: list[Task] = []
         self.unsaved = False
+        self.applying = False
         self.replayed = False
         self.beside = True
         self.whole: frozenset[str] = frozenset()
@@ -178,7 +181,8 @@ def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
     """
     if run.saver is None:
         return
-    if run.durability == "exit" and (unfinished or not run.nested or run.graph.checkpointer is True):
+    outlives = unfinished or not run.nested or run.graph.checkpointer is True
+    if run.durability == "exit" and outlives and not progress.applying:
         if progress.unsaved or (progress.changed and progress.saved_id is None):
             yield from _save(run, progress)
         for id, writes in progress.pending.items():

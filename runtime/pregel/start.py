@@ -175,9 +175,11 @@ def _apply_null(run: Run, progress: Progress, writes: Sequence[tuple[str, Any]])
     task = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
     task.writes = list(writes)
     waiting = progress.state.updated
+    progress.applying = True
     step = update(progress.state, [task], progress.next_version, progress.step)
     advance(progress, step)
     progress.state.updated = None if waiting is None else waiting | step.updated  # what waited before still does
+    progress.applying = False
     return step
 
 
@@ -202,10 +204,12 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
         task.writes = []
     given = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())
     given.writes = writes
+    progress.applying = True
     step = update(state, [*dropped, given], progress.next_version, progress.step)
     before = versions_before(state, step) if run.watched else {}
     advance(progress, step)
     forget(run, progress, step)
+    progress.applying = False
     if run.watched:
         yield told.updated(run, progress, step, "input", before)
     yield from persist(run, progress, "input")

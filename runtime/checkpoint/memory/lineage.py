@@ -50,23 +50,27 @@ class Lineage:
         self.writes: dict[str, dict[tuple[str, int], Write]] = {}
 
     def add(self, record: Record, values: dict[tuple[str, Version], Blob]) -> None:
-        """Keep a checkpoint; one of the same id is replaced."""
-        if record.id not in self.records:
-            if not self.order or record.id > self.order[-1]:
-                self.order.append(record.id)
-            else:
-                insort(self.order, record.id)
-        self.records[record.id] = record
+        """Keep a checkpoint; one of the same id is replaced. It is found last, so it is found whole or not at all."""
+        known = record.id in self.records
         self.values.update(values)
+        self.records[record.id] = record
+        if known:
+            return
+        if not self.order or record.id > self.order[-1]:
+            self.order.append(record.id)
+        else:
+            insort(self.order, record.id)
 
     def add_writes(self, checkpoint_id: str, writes: Collection[Write]) -> None:
-        """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
+        """Keep a task's writes, all or none: a place from 0 up is taken once, one below 0 is overwritten."""
         kept = self.writes.setdefault(checkpoint_id, {})
+        taken: dict[tuple[str, int], Write] = {}
         for index, write in enumerate(writes):
             place = WRITES_IDX_MAP.get(write[1], index)
             key = (write[0], place)
             if place < 0 or key not in kept:
-                kept[key] = write
+                taken[key] = write
+        kept.update(taken)
 
     def newest(self) -> Record | None:
         """The checkpoint with the highest id."""
