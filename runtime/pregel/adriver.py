@@ -1,7 +1,7 @@
 """The async driver: answers a routine's effects with awaits and asyncio tasks.
 
-Each task of a superstep is an asyncio task with a context of its own; a function that is only sync runs in a worker
-thread. The loop itself runs where it is awaited.
+A task that is alone in its superstep is awaited where the run is awaited, in a context of its own; several are asyncio
+tasks. A function that is only sync runs in a worker thread. The loop itself runs where it is awaited.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -37,6 +37,10 @@ T = TypeVar("T")
 AsyncAnswers = dict[type[Any], Callable[[Any], Awaitable[Any]]]
 
 
+LONGEST_TURN = 0.005
+"""Seconds for which a run whose nodes wait for nothing may keep the event loop to itself."""
+
+
 async def adrive(routine: fx.Routine[T], answers: AsyncAnswers, error: BaseException | None = None) -> T:
     """The async twin of `drive`."""
     reply: Any = None
@@ -60,9 +64,11 @@ async def adrive(routine: fx.Routine[T], answers: AsyncAnswers, error: BaseExcep
 class AsyncDriver:
     """Answers the effects of one run."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, live: bool) -> None:
         self.run = run
         self.loop = asyncio.get_running_loop()
+        self.live = live or run.graph.step_timeout is not None
+        self.rested = time.monotonic()
         self.inbox: deque[Any] = deque()
         self.arrived = asyncio.Event()
         self.running: dict[asyncio.Task[Any], Task] = {}
@@ -86,9 +92,24 @@ class AsyncDriver:
 
     # -- tasks --------------------------------------------------------------------------------------------------------
 
-    async def _start(self, effect: fx.Start) -> None:
+    async def _start(self, effect: fx.Start) -> fx.Finished | None:
+        if effect.alone and not self.live:
+            return await self._run_here(effect.tasks[0])
         for task in effect.tasks:
             self._spawn(task)
+        return None
+
+    async def _run_here(self, task: Task) -> fx.Finished | None:
+        """Run a task where the run is awaited; it stands behind the messages that came meanwhile."""
+        if time.monotonic() - self.rested > LONGEST_TURN:
+            await asyncio.sleep(0)
+            self.rested = time.monotonic()
+        await Within(copy_context(), arun_attempt(self.run, task))
+        done = fx.Finished(task)
+        if not self.inbox:
+            return done
+        self.post(done)
+        return None
 
     def _spawn(self, task: Task) -> None:
         self._begin(task, self._work(task), copy_context())
@@ -224,6 +245,33 @@ class AsyncDriver:
                     result.append(failure.value)
                     return
                 error = failure
+
+
+class Within:
+    """Awaits a coroutine in a context that is not the caller's, without an asyncio task of its own.
+
+    What the coroutine awaits, and what is thrown into it (a cancellation), passes through.
+    """
+
+    __slots__ = ("context", "coroutine")
+
+    def __init__(self, context: Context, coroutine: Coroutine[Any, Any, None]) -> None:
+        self.context = context
+        self.coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        run, send, throw = self.context.run, self.coroutine.send, self.coroutine.throw
+        reply, error = None, None
+        while True:
+            try:
+                waits_for = run(send, reply) if error is None else run(throw, error)
+            except StopIteration:
+                return
+            error = None
+            try:
+                reply = yield waits_for
+            except BaseException as thrown:
+                error = thrown
 
 
 def _hand_over(job: asyncio.Task[Any], done: Future[Any]) -> None:

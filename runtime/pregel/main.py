@@ -347,8 +347,9 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
             output_keys=output_keys, breaks_before=interrupt_before, breaks_after=interrupt_after,
         )  # fmt: skip
         chunks: deque[Chunk] = deque()
-        driver = AsyncDriver(run)
-        outlet = Outlet(modes, subgraphs, nudging(chunks.append, driver.nudge), run.ns, True)
+        live = subgraphs or self.stream_eager or not modes.isdisjoint(LIVE_MODES)
+        driver = AsyncDriver(run, live)
+        outlet = Outlet(modes, subgraphs, nudging(chunks.append, driver.nudge), run.ns, live)
         run.outlets = (outlet, *self._printers(run, print_mode, debug), *run.outlets)
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
         result: list[Outcome] = []
@@ -441,7 +442,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         )  # fmt: skip
         run.outlets = (*self._printers(run, print_mode, debug), *run.outlets)
         async with self._atold(run, input) as told:
-            outcome = await adrive(supersteps(run, input), AsyncDriver(run).answers)
+            outcome = await adrive(supersteps(run, input), AsyncDriver(run, False).answers)
             told.output = outcome.output
         return invoked(self, outcome, version)
 
