@@ -35,7 +35,7 @@ def planned(caller: Task, node: PregelNode, name: str, input: Any) -> Task:
     run = caller.run
     ns = child_ns(run.ns, name)
     identity = f"{ns}{caller.step}{name}{PUSH}{task_path_str(caller.path)}{index}"
-    id = task_id(id_bytes(caller.state.checkpoint_id), identity)
+    id = task_id(id_bytes(caller.state.checkpoint_id), identity, caller.state.old)
     task = Task(id, name, (PUSH, caller.path, index, True), task_ns(ns, id), input, node, (PUSH,))
     stored = run.stored.get(id, ())
     answered = next((list(value) for channel, value in stored if channel == RESUME), [])

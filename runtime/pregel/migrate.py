@@ -6,6 +6,7 @@ names that told where a move came from, not where it leads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import TASKS
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def migrate(checkpoint: Checkpoint, graph: Pregel[Any, Any, Any, Any]) -> Checkpoint:
-    """The same state as a checkpoint of version 4. The given one is not changed."""
+    """The same state in the form of version 4; `v` still tells what it was. The given one is not changed."""
     new: dict[str, Any] = {
         **checkpoint,
         "channel_values": dict(checkpoint["channel_values"]),
@@ -30,39 +31,42 @@ def migrate(checkpoint: Checkpoint, graph: Pregel[Any, Any, Any, Any]) -> Checkp
         new["channel_versions"][TASKS] = max(new["channel_versions"].values())
     if checkpoint.get("v", 1) < 3 and hasattr(graph, "builder"):
         _rename_channels(new, graph)
-    new["v"] = 4
     return cast("Checkpoint", new)
 
 
 def _rename_channels(new: dict[str, Any], graph: Pregel[Any, Any, Any, Any]) -> None:
     for name in list(new["channel_versions"]):
-        target = _target_of(name, graph)
-        if target is None:
+        targets = _targets_of(name, graph)
+        if targets is None:
             continue
-        channel = branch_channel(target)
-        _merge(new["channel_versions"], name, channel)
+        channels = [branch_channel(target) for target in targets]
+        _replace(new["channel_versions"], name, channels)
         for seen in new["versions_seen"].values():
             if name in seen:
-                _merge(seen, name, channel)
+                _replace(seen, name, channels)
         if name in new["channel_values"]:
             new["channel_values"].pop(name)
-            new["channel_values"].setdefault(channel, None)
+            for channel in channels:
+                new["channel_values"].setdefault(channel, None)
 
 
-def _target_of(name: str, graph: Pregel[Any, Any, Any, Any]) -> str | None:
-    """The node that an old channel of this name led to, if it was one of the machine's own."""
+def _targets_of(name: str, graph: Pregel[Any, Any, Any, Any]) -> list[str] | None:
+    """The nodes that an old channel of this name led to; None for one that was not the machine's own.
+
+    A node wrote to a channel of its own name, whether or not anybody listened.
+    """
     if name.startswith("start:"):
-        found = name.removeprefix("start:")
+        found = [name.removeprefix("start:")]
     elif name.startswith("branch:") and not name.startswith("branch:to:"):
-        found = name.rpartition(":")[2]
+        found = [name.rpartition(":")[2]]
     elif name in graph.nodes and name not in graph.channels:
-        outgoing = [end for start, end in graph.builder.edges if start == name]  # type: ignore[attr-defined]  # checked by the caller
-        return outgoing[0] if len(outgoing) == 1 and outgoing[0] in graph.nodes else None
+        return [end for start, end in graph.builder.edges if start == name and end in graph.nodes]  # type: ignore[attr-defined]  # checked by the caller
     else:
         return None
-    return found if found in graph.nodes else None
+    return found if found[0] in graph.nodes else None
 
 
-def _merge(mapping: dict[str, Any], old: str, new: str) -> None:
-    version = mapping.pop(old)
-    mapping[new] = max(version, mapping[new]) if new in mapping else version
+def _replace(versions: dict[str, Any], old: str, channels: Sequence[str]) -> None:
+    version = versions.pop(old)
+    for channel in channels:
+        versions[channel] = max(version, versions[channel]) if channel in versions else version

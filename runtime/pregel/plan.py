@@ -38,7 +38,7 @@ class Place:
 class Planner:
     """Makes the tasks of one superstep: the run, its state, and the superstep's number."""
 
-    __slots__ = ("resumes", "run", "seed", "state", "step", "stop")
+    __slots__ = ("old", "resumes", "run", "seed", "state", "step", "stop")
 
     def __init__(self, run: Any, state: State, step: int, stop: int, resumes: Mapping[str, list[Any]]) -> None:
         self.run = run
@@ -46,6 +46,7 @@ class Planner:
         self.step = step
         self.stop = stop
         self.seed = id_bytes(state.checkpoint_id)
+        self.old = state.old
         self.resumes = resumes
 
     def tasks(self) -> list[Task]:
@@ -90,7 +91,7 @@ class Planner:
         if not _is_woken(state, node, state.seen.get(name)):
             return None
         ns = child_ns(self.run.ns, name)
-        id = task_id(self.seed, f"{ns}{self.step}{state.program.pull_suffix(name)}")
+        id = task_id(self.seed, f"{ns}{self.step}{state.program.pull_suffix(name)}", self.old)
         return Task(id, name, (PULL, name), task_ns(ns, id), MISSING, node, node.all_triggers)
 
     def handler(self, failed: Task, error: BaseException) -> Task | None:
@@ -100,7 +101,7 @@ class Planner:
         if name is None or node is None or failed.proc.handles_errors or failed.called:
             return None
         ns = child_ns(self.run.ns, name)
-        id = task_id(self.seed, f"{ns}{self.step}{name}{PUSH}node_error_handler{failed.id}")
+        id = task_id(self.seed, f"{ns}{self.step}{name}{PUSH}node_error_handler{failed.id}", self.old)
         path = (*failed.path[:3], "node_error_handler", False)
         task = Task(id, name, path, task_ns(ns, id), failed.input, node, ())
         task.node_error = NodeError(failed.node, error)
@@ -130,7 +131,7 @@ class Planner:
             logger.warning("Superstep %s: a Send goes to %r, which is no node. It is ignored.", self.step, send.node)
             return None
         ns = child_ns(self.run.ns, send.node)
-        id = task_id(self.seed, f"{ns}{self.step}{send.node}{PUSH}{index}")
+        id = task_id(self.seed, f"{ns}{self.step}{send.node}{PUSH}{index}", self.old)
         return Task(
             id, send.node, (PUSH, index, False), task_ns(ns, id), isolate(send.arg), node, (PUSH,), send.timeout
         )

@@ -90,7 +90,7 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
     """Make the state a checkpoint, and the next superstep's number one higher."""
     state = progress.state
     if run.saver is not None:
-        state.checkpoint_id = run.new_checkpoint_id()
+        state.checkpoint_id, state.old = run.new_checkpoint_id(), False
         progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **_deltas(run, progress)}
         if run.durability != "exit":
             yield from _save(run, progress)

@@ -50,13 +50,14 @@ class State:
     """The channels of a graph at a barrier, with their versions and what each node has seen of them."""
 
     __slots__ = (
-        "alive", "channels", "checkpoint_id", "highest", "program", "seen", "updated", "values",
+        "alive", "channels", "checkpoint_id", "highest", "old", "program", "seen", "updated", "values",
         "versions",
     )  # fmt: skip
 
     def __init__(self, program: Program, checkpoint_id: str) -> None:
         self.program = program
         self.checkpoint_id = checkpoint_id
+        self.old = False  # True next to a checkpoint of version 1, whose tasks have ids of another hash
         self.channels: dict[str, Channel] = {}
         self.values = Values()
         self.alive: set[str] = set()
@@ -77,6 +78,7 @@ class State:
     def restored(cls, program: Program, checkpoint: Checkpoint) -> State:
         """The state that a checkpoint tells. Channels that the graph no longer has are left out."""
         state = cls.fresh(program, checkpoint["id"])
+        state.old = checkpoint.get("v", 1) <= 1
         for name, value in checkpoint["channel_values"].items():
             channel = program.channels.get(name)
             if channel is not None:
@@ -179,6 +181,7 @@ class State:
         twin.seen = dict(self.seen)
         twin.highest = self.highest
         twin.updated = self.updated
+        twin.old = self.old
         return twin
 
 

@@ -7,6 +7,7 @@ which had already finished.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -170,10 +171,18 @@ def id_bytes(checkpoint_id: str) -> bytes:
         return xxhash.xxh3_128_digest(checkpoint_id.encode())
 
 
-def task_id(seed: bytes, identity: str) -> str:
-    """The id of a task: 128 bits of the seed and of what tells it from its siblings, written as a UUID is."""
-    text = xxhash.xxh3_128_hexdigest(seed + identity.encode())
+def task_id(seed: bytes, identity: str, old: bool = False) -> str:
+    """The id of a task: 128 bits of the seed and of what tells it from its siblings, written as a UUID is.
+
+    Next to a checkpoint of version 1 they are bits of another hash.
+    """
+    hexdigest = _sha1_hexdigest if old else xxhash.xxh3_128_hexdigest
+    text = hexdigest(seed + identity.encode())
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _sha1_hexdigest(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:32]
 
 
 def child_ns(parent: str, node: str) -> str:
