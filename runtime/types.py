@@ -90,8 +90,8 @@ def ensure_valid_checkpointer(checkpointer: Any) -> Checkpointer:
     if callable(getattr(checkpointer, "get_tuple", None)) and callable(getattr(checkpointer, "put", None)):
         return checkpointer  # type: ignore[no-any-return]  # any saver with the contract's methods will do
     raise TypeError(
-        f"A checkpointer is None, True, False or a saver such as InMemorySaver(), not {type(checkpointer).__name__!r}. "
-        "A saver made by from_conn_string() is a context manager: enter it with `with` and pass what that gives."
+        f"Invalid checkpointer provided: {type(checkpointer).__name__!r}. Give None, True, False or a saver such as "
+        "InMemorySaver(). from_conn_string() gives a context manager: enter it with `with`, and pass what you get."
     )
 
 
@@ -259,7 +259,9 @@ class Interrupt:
     def interrupt_id(self) -> str:
         """Deprecated: the `id`."""
         warnings.warn(
-            "Interrupt.interrupt_id is deprecated. Use Interrupt.id.", LangGraphDeprecatedSinceV10, stacklevel=2
+            "`interrupt_id` is deprecated: an Interrupt's id is its attribute `id`.",
+            LangGraphDeprecatedSinceV10,
+            stacklevel=2,
         )
         return self.id
 
@@ -506,7 +508,7 @@ class GraphOutput(Generic[OutT]):
 
 def _warn_item_access() -> None:
     warnings.warn(
-        "Reading a GraphOutput by key is deprecated. Use its attributes value and interrupts.",
+        "Reading a GraphOutput by key is deprecated: it has the attributes `value` and `interrupts`.",
         LangGraphDeprecatedSinceV11,
         stacklevel=3,
     )

@@ -115,7 +115,9 @@ def _returned(output: Any) -> Sequence[tuple[str, Any]]:
 def _retry(retry_policy: Retry, deprecated: dict[str, Any], what: str) -> Retry:
     if "retry" in deprecated:
         warnings.warn(
-            f"{what}(retry=…) is deprecated: it is called retry_policy now.", LangGraphDeprecatedSinceV05, stacklevel=3
+            f"`retry` is deprecated: in {what} it is called `retry_policy` now.",
+            LangGraphDeprecatedSinceV05,
+            stacklevel=3,
         )
         retry_policy = retry_policy or deprecated.pop("retry")
     return retry_policy
@@ -185,7 +187,7 @@ class entrypoint(Generic[S]):
     ) -> None:
         if "config_schema" in deprecated:
             warnings.warn(
-                "entrypoint(config_schema=…) is deprecated: it is called context_schema now.",
+                "`config_schema` is deprecated: in entrypoint it is called `context_schema` now.",
                 LangGraphDeprecatedSinceV10,
                 stacklevel=2,
             )

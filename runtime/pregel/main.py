@@ -100,7 +100,11 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         **deprecated: Any,
     ) -> None:
         if "config_type" in deprecated:
-            warnings.warn("config_type is deprecated. Use context_schema.", LangGraphDeprecatedSinceV10, stacklevel=2)
+            warnings.warn(
+                "`config_type` is deprecated: it is called `context_schema` now.",
+                LangGraphDeprecatedSinceV10,
+                stacklevel=2,
+            )
             context_schema = context_schema or deprecated.pop("config_type")
         if deprecated:
             raise TypeError(f"Pregel() got an unexpected keyword argument {next(iter(deprecated))!r}")
@@ -252,14 +256,16 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
     def config_schema(self, *, include: Sequence[str] | None = None) -> type[BaseModel]:
         """Deprecated: `get_context_jsonschema`."""
         warnings.warn(
-            "config_schema goes away: get_context_jsonschema tells it now.", LangGraphDeprecatedSinceV10, stacklevel=2
+            "`config_schema` is deprecated: `get_context_jsonschema` tells it now.",
+            LangGraphDeprecatedSinceV10,
+            stacklevel=2,
         )
         return schemas.config_model(self.get_name("Config"), self.context_schema, include)
 
     def get_config_jsonschema(self, *, include: Sequence[str] | None = None) -> dict[str, Any]:
         """Deprecated: `get_context_jsonschema`."""
         warnings.warn(
-            "get_config_jsonschema goes away: get_context_jsonschema tells it now.",
+            "`get_config_jsonschema` is deprecated: `get_context_jsonschema` tells it now.",
             LangGraphDeprecatedSinceV10,
             stacklevel=2,
         )
@@ -466,7 +472,8 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         run = Run(self, whole, asynchronous=asynchronous, **how)
         if how["durability"] is not None and run.saver is None and not run.nested:
             warnings.warn(
-                f"durability={how['durability']!r} has no effect, since this graph has no checkpointer.", stacklevel=3
+                f"`durability` has no effect: {how['durability']!r} says when to save, and no checkpointer is there.",
+                stacklevel=3,
             )
         return run
 
@@ -685,7 +692,7 @@ def _durability(durability: Durability | None, kwargs: dict[str, Any]) -> Durabi
     during = kwargs.pop("checkpoint_during", None)
     if during is not None:
         warnings.warn(
-            "checkpoint_during is deprecated. Use durability='async' or 'exit'.",
+            "`checkpoint_during` is deprecated: say durability='async' for True, durability='exit' for False.",
             LangGraphDeprecatedSinceV10,
             stacklevel=3,
         )

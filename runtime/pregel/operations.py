@@ -232,11 +232,16 @@ def pseudo_task(node: str, writes: Sequence[tuple[str, Any]], triggers: Sequence
 def bulk_update_state(site: Site, supersteps: Sequence[Sequence[StateUpdate]]) -> Routine[RunnableConfig]:
     """One checkpoint for each list of updates, each a child of the one before; the config of the last."""
     if not supersteps:
-        raise ValueError("bulk_update_state needs at least one superstep of updates.")
+        raise ValueError(
+            "No supersteps provided: each is a list of updates and becomes a checkpoint. Give one or more."
+        )
+    for number, updates in enumerate(supersteps, 1):
+        if not updates:
+            raise ValueError(
+                f"No updates provided for superstep {number} of {len(supersteps)}. Leave it out, or give it an update."
+            )
     config = site.config
     for updates in supersteps:
-        if not updates:
-            raise ValueError("bulk_update_state got a superstep without updates. Leave it out.")
         config = yield from _update_once(site._replace(config=config), [StateUpdate(*item) for item in updates])
     yield Flush()
     return config

@@ -61,7 +61,7 @@ def update(state: State, tasks: Sequence[Task], next_version: NextVersion, numbe
                 work.write(name, values)
     except InvalidUpdateError as error:
         nodes = ", ".join(f"'{task.node}'" for task, written, _ in writes if written == name)
-        raise InvalidUpdateError(f"At superstep {number}, in the writes of {nodes}: {error}") from error
+        raise InvalidUpdateError(f"At key {name!r}, superstep {number}, in the writes of {nodes}: {error}") from error
     if bump:
         for name in state.alive:
             if name not in by_channel:
