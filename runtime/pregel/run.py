@@ -18,6 +18,7 @@ from runtime._words import (
     CHECKPOINT_NS,
     CONF,
     CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_DURABILITY,
     CONFIG_KEY_NODE_ERROR,
     CONFIG_KEY_NODE_FINISHED,
     CONFIG_KEY_RUNTIME,
@@ -329,6 +330,7 @@ class Run:
     def _template(self) -> dict[str, Any]:
         config = self.config
         conf = {k: v for k, v in config.get(CONF, {}).items() if k not in (CHECKPOINT_ID, CHECKPOINT_NS)}
+        conf[CONFIG_KEY_DURABILITY] = self.durability
         if self.thread_id is not None:
             conf[THREAD_ID] = self.thread_id
         metadata = {k: v for k, v in config.get("metadata", {}).items() if k not in _TASK_KEYS}

@@ -148,7 +148,7 @@ def test_two_writes_to_a_plain_key_fail_and_say_who_wrote(colour):
 
     nodes = {"a": lambda s: {"x": 1}, "b": lambda s: {"x": 2}}
     app = builder(nodes, [(START, "a"), (START, "b")], Plain).compile()
-    with pytest.raises(InvalidUpdateError, match="(?s)superstep 1.*'a', 'b'.*'x'.*reducer"):
+    with pytest.raises(InvalidUpdateError, match="(?s)^At key 'x', superstep 1.*'a', 'b'.*reducer"):
         colour.invoke(app, {"x": 0})
 
 

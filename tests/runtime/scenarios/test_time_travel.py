@@ -131,6 +131,20 @@ def test_several_updates_at_once_are_one_superstep(colour, saver):
     assert [s.values["log"] for s in history_of(colour, app)] == [["i", "x", "y"], ["i"]]
 
 
+@pytest.mark.parametrize(
+    ("supersteps", "said"),
+    [
+        ([], "^No supersteps provided"),
+        ([[StateUpdate({"log": ["a"]}, "a")], []], "^No updates provided for superstep 2 of 2"),
+    ],
+)
+def test_an_edit_without_updates_is_refused_and_changes_nothing(colour, saver, supersteps, said):
+    app = builder({"a": says("a")}, [(START, "a")]).compile(checkpointer=saver)
+    with pytest.raises(ValueError, match=said):
+        colour.bulk_update_state(app, thread(), supersteps)
+    assert colour.get_state_history(app, thread()) == []
+
+
 def test_a_subgraphs_edited_state_is_what_it_goes_on_with(colour, saver):
     child = builder({"x": says("x"), "y": says("y")}, [(START, "x"), ("x", "y")]).compile(interrupt_before=["y"])
 
