@@ -10,7 +10,6 @@ from langchain_core.runnables.base import Runnable
 from runtime._words import END
 from runtime.graph.node import declared, literals, plain_name
 from runtime.pregel.call import coerce_to_runnable
-from runtime.pregel.schemas import is_annotated
 
 __all__ = ("BranchSpec", "branch_name")
 
@@ -32,8 +31,7 @@ class BranchSpec(NamedTuple):
         """The branch of a path function; without a map, a `Literal` return annotation gives one."""
         said = declared(_function_in(path))
         ends = _ends(literals(said.answer)) or None if path_map is None else _ends(path_map)
-        schema = said.input if is_annotated(said.input) else None
-        return cls(coerce_to_runnable(path, name=name), ends, schema)
+        return cls(coerce_to_runnable(path, name=name), ends, said.schema)
 
     def targets(self, nodes: Sequence[str]) -> Sequence[str]:
         """Where the branch may lead: what is declared, or, when nothing is, any of `nodes` and END."""

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.base import Runnable
 
+from runtime.pregel.schemas import is_annotated
 from runtime.types import Command
 
 if TYPE_CHECKING:
@@ -76,14 +77,20 @@ class NodeDefaults:
 
 
 class Declared(NamedTuple):
-    """The annotations of a callable's first parameter and of its answer; None where there is none."""
+    """What a callable's annotations say; None where there is none.
 
-    input: Any = None
+    `schema` is that of its first parameter, where this is a class with keys; `answer` that of what it returns, and
+    `ends` are the nodes to which commands among its answers lead.
+    """
+
+    schema: Any = None
     answer: Any = None
+    ends: tuple[str, ...] = ()
 
 
 _NOTHING = Declared()
-_read: WeakKeyDictionary[Any, dict[bool, Declared]] = WeakKeyDictionary()
+_functions: WeakKeyDictionary[Any, Declared] = WeakKeyDictionary()
+_methods: WeakKeyDictionary[Any, Declared] = WeakKeyDictionary()
 
 
 def declared(thing: Any) -> Declared:
@@ -91,10 +98,11 @@ def declared(thing: Any) -> Declared:
     function, bound = (thing, False) if type(thing) is FunctionType else _function_of(thing)
     if function is None or not getattr(function, "__annotations__", None):
         return _NOTHING
-    known = _read.setdefault(function, {})
-    if bound not in known:
-        known[bound] = _declared(function, bound)
-    return known[bound]
+    known = _methods if bound else _functions
+    found = known.get(function)
+    if found is None:
+        found = known[function] = _declared(function, bound)
+    return found
 
 
 def _function_of(thing: Any) -> tuple[Any, bool]:
@@ -111,7 +119,8 @@ def _declared(function: Any, bound: bool) -> Declared:
         names = list(inspect.signature(function).parameters)[bound:]
     except Exception:  # an annotation that cannot be evaluated here says nothing
         return _NOTHING
-    return Declared(hints.get(names[0]) if names else None, hints.get("return"))
+    input, answer = hints.get(names[0]) if names else None, hints.get("return")
+    return Declared(input if is_annotated(input) else None, answer, command_ends(answer))
 
 
 def command_ends(answer: Any) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from runtime.graph.node import (
     DEFAULT_ERROR_HANDLER,
     NodeDefaults,
     StateNodeSpec,
-    command_ends,
     declared,
     node_name,
     plain_name,
@@ -28,7 +27,7 @@ from runtime.graph.node import (
 from runtime.graph.schema import Channel, fields_of
 from runtime.managed.base import ManagedValueSpec, is_managed_value
 from runtime.pregel.call import coerce_to_runnable
-from runtime.pregel.schemas import is_annotated, name_of
+from runtime.pregel.schemas import name_of
 from runtime.types import TimeoutPolicy, ensure_valid_checkpointer
 from runtime.typing import ContextT, InputT, OutputT, StateT
 from runtime.warnings import LangGraphDeprecatedSinceV05, LangGraphDeprecatedSinceV10
@@ -164,14 +163,14 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         self._warn_if_compiled("node")
         said = declared(action)
         if input_schema is None:
-            input_schema = said.input if said.input is not None and is_annotated(said.input) else self.state_schema
+            input_schema = self.state_schema if said.schema is None else said.schema
         spec = StateNodeSpec(
             runnable=coerce_to_runnable(action, name=name, trace=False),
             metadata=metadata,
             input_schema=input_schema,
             retry_policy=retry_policy,
             cache_policy=cache_policy,
-            ends=_destinations(destinations) if destinations is not None else command_ends(said.answer),
+            ends=_destinations(destinations) if destinations is not None else said.ends,
             defer=defer,
             timeout=TimeoutPolicy.coerce(timeout),
             trace_policy=trace_policy,
@@ -180,7 +179,8 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             spec.error_handler_node = f"__error_handler__{name}"
             self.nodes[spec.error_handler_node] = _handler(spec.error_handler_node, error_handler, input_schema)
         self.nodes[name] = spec
-        self._add_schema(input_schema)
+        if input_schema is not self.state_schema:
+            self._add_schema(input_schema)
         return self
 
     def set_node_defaults(
@@ -375,7 +375,7 @@ def _handler(name: str, action: Any, input_schema: Any) -> StateNodeSpec:
         retry_policy=None,
         cache_policy=None,
         is_error_handler=True,
-        ends=command_ends(declared(action).answer),
+        ends=declared(action).ends,
     )
 
 

@@ -172,10 +172,11 @@ class RunnableCallable(Runnable[Any, Any]):
         recurse: bool = True,
         **kwargs: Any,
     ) -> None:
-        if func is not None and afunc is None and traits_of(func).asynchronous:
-            func, afunc = None, func
         if func is None and afunc is None:
             raise ValueError("A RunnableCallable needs a function. Pass func, or afunc, or both.")
+        traits = traits_of(afunc if func is None else func)
+        if afunc is None and traits.asynchronous:
+            func, afunc = None, func
         self.func = func
         self.afunc = afunc
         self.tags = tags
@@ -183,8 +184,7 @@ class RunnableCallable(Runnable[Any, Any]):
         self.recurse = recurse
         self.kwargs = kwargs
         self.name = name or name_of(func or afunc)
-        wants = traits_of(func or afunc).wants
-        self.wants = tuple(item for item in wants if item[0] not in kwargs) if kwargs else wants
+        self.wants = tuple(item for item in traits.wants if item[0] not in kwargs) if kwargs else traits.wants
 
     def __repr__(self) -> str:
         return f"RunnableCallable({self.name})"

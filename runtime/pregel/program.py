@@ -28,16 +28,17 @@ class Program:
     """The tables of one graph.
 
     `listeners` gives the nodes that a channel wakes. `readable` are the channels whose value somebody may read; the
-    others only wake. `defaulted` are reducers whose schema gives a first value, which an input replaces. `silent`,
-    `finishing` and `consumable` are the channels that react to a superstep without a write, to the end of all work,
-    and to being used as a trigger: a superstep looks at these and not at the rest.
+    others only wake. `kinds` are the channels' classes, by name. `defaulted` are reducers whose schema gives a first
+    value, which an input replaces. `silent`, `finishing` and `consumable` are the channels that react to a superstep
+    without a write, to the end of all work, and to being used as a trigger: a superstep looks at these and not at the
+    rest.
     """
 
     __slots__ = (
-        "_wide", "channels", "consumable", "defaulted", "deltas", "finishing", "initial", "input_channels",
+        "_wide", "channels", "consumable", "defaulted", "deltas", "finishing", "initial", "input_channels", "kinds",
         "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent",
         "stream_channels", "stream_names", "untracked", "vanishing",
-    )  # fmt: skip  # fmt: skip
+    )  # fmt: skip
 
     def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:
         self.nodes: Mapping[str, PregelNode] = graph.nodes
@@ -56,6 +57,7 @@ class Program:
         self.stream_names = frozenset(as_names(self.stream_channels))
         self.readable = frozenset(self._readable())
         names = self.channels.items()
+        self.kinds: Mapping[str, str] = {n: type(c).__name__ for n, c in names}
         self.silent = frozenset(n for n, c in names if c.reacts_to_silence)
         self.finishing = frozenset(n for n, c in names if c.may_finish)
         self.consumable = frozenset(n for n, c in names if c.may_consume)

@@ -38,10 +38,9 @@ def started(run: Run, progress: Progress, input: Any) -> RunStarted:
         kind = "command"
     elif input is None:
         kind = "replay" if run.asked_id is not None else "resume"
-    kinds = {name: type(channel).__name__ for name, channel in run.program.channels.items()}
     return RunStarted(
         run.id, run.ns, progress.step, run.clock(), run.graph, run.thread_id, progress.saved_id, kind, input,
-        kinds, dict(state.versions), dict(state.values), dict(state.seen),
+        run.program.kinds, dict(state.versions), dict(state.values), dict(state.seen),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.runnables import RunnableLambda
 from typing_extensions import TypedDict
 
-from runtime.graph.node import command_ends, declared, literals, node_name
+from runtime.graph.node import Declared, command_ends, declared, literals, node_name
 from runtime.types import Command
 
 
@@ -36,12 +36,12 @@ class Service:
 
 @pytest.mark.parametrize("thing", [typed, Service().method, Service()])
 def test_the_first_parameter_after_self_is_the_input(thing):
-    assert declared(thing).input is Part
+    assert declared(thing).schema is Part
 
 
 @pytest.mark.parametrize("thing", [plain, broken, len, Part, 5, lambda: None])
 def test_what_declares_nothing_readable_is_read_without_an_error(thing):
-    assert declared(thing) == (None, None)
+    assert declared(thing) == Declared()
 
 
 ENDS = [
