@@ -125,8 +125,9 @@ def _snapshot(site: Site, found: CheckpointTuple, live: bool, subgraphs: bool) -
     done = thread.apply_finished(tasks) if live else frozenset()
     metadata = found.metadata
     parent = found.parent_config
+    values = thread.state.give_up(site.graph.program.stream_channels)
     return snapshot_of(
-        site.graph, thread.state, tasks, thread.pending, found.config, found.checkpoint["id"],
+        site.graph, values, tasks, thread.pending, found.config, found.checkpoint["id"],
         None if parent is None else parent[CONF][CHECKPOINT_ID], metadata, found.checkpoint["ts"], states, done,
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import CHECKPOINT_ID, CHECKPOINT_MAP, CHECKPOINT_NS, CONF, THREAD_ID
 from runtime.pregel.debug import told_task
-from runtime.pregel.state import State
 from runtime.pregel.task import Task
 from runtime.types import StateSnapshot
 
@@ -49,7 +48,7 @@ def nested_config(task: Task, thread_id: str | None) -> RunnableConfig:
 
 def snapshot_of(
     graph: Pregel[Any, Any, Any, Any],
-    state: State,
+    values: Any,
     tasks: Sequence[Task],
     pending: Mapping[str, Sequence[tuple[str, Any]]],
     base: RunnableConfig,
@@ -60,12 +59,12 @@ def snapshot_of(
     states: Mapping[str, Any] | None = None,
     done: frozenset[str] = frozenset(),
 ) -> StateSnapshot:
-    """The snapshot of a state and the tasks planned on it.
+    """The snapshot of a state and the tasks planned on it; the values become the snapshot's own.
 
     `pending` are the stored writes by task, `states` those of nested graphs (else a config is given where there may be
     one); tasks in `done` are no longer next.
     """
-    program = state.program
+    program = graph.program
     told = []
     for task in tasks:
         nested = (states or {}).get(task.id)
@@ -75,7 +74,7 @@ def snapshot_of(
     if done:
         told = [item._replace(interrupts=()) if item.id in done else item for item in told]
     return StateSnapshot(
-        values=state.show(program.stream_channels),
+        values=values,
         next=tuple(task.node for task in tasks if task.id not in done),
         config=checkpoint_config(base, id, metadata),
         metadata=cast("CheckpointMetadata", metadata),

@@ -142,6 +142,11 @@ class State:
         value = self.read(names)
         return None if value is MISSING else value
 
+    def give_up(self, names: str | Sequence[str]) -> Any:
+        """What `show` gives, without the copies: for whoever does not go on with this state."""
+        values = self.values
+        return values.get(names) if isinstance(names, str) else {name: values[name] for name in names if name in values}
+
     def pending_sends(self) -> Sequence[Any]:
         """The Sends that were queued by the last superstep."""
         topic = self.channels.get(TASKS)

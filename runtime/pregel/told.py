@@ -122,8 +122,9 @@ def _checkpoint(run: Run, progress: Progress, tasks: Sequence[Task], beside: Pen
     state, metadata = progress.state, progress.metadata
     snapshot = None
     if any({"checkpoints", "debug"} & outlet.modes for outlet in run.outlets):
+        values = state.show(run.program.stream_channels)
         snapshot = snapshot_of(
-            run.graph, state, tasks, beside, run.saver_config, state.checkpoint_id, progress.parent_id,
+            run.graph, values, tasks, beside, run.saver_config, state.checkpoint_id, progress.parent_id,
             metadata, None,
         )  # fmt: skip
     # With durability "exit" the state waits, to be saved on what the run started from; streams don't show it yet.
