@@ -8,6 +8,7 @@ the thread of the task; all else comes from the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
@@ -135,14 +136,25 @@ def publish(run: Run, event: Event) -> None:
         watch(event)
     kind = type(event)
     for outlet in run.outlets:
-        ways = [(mode, by_event[kind]) for mode, by_event in outlet.projections if kind in by_event]
-        found = [(mode, project(run, event)) for mode, project in ways]
-        if len(found) == 1:
-            mode, payloads = found[0]
-            for payload in payloads:
+        ways = outlet.ways.get(kind)
+        if ways is None:
+            continue
+        if len(ways) == 1:
+            mode, project = ways[0]
+            for payload in project(run, event):
                 outlet.put((run.ns_parts, mode, payload))
-        elif found:
-            _in_turn(run, outlet, found)
+        else:
+            _in_turn(run, outlet, [(mode, project(run, event)) for mode, project in ways])
+
+
+@lru_cache(maxsize=64)
+def ways_of(modes: frozenset[str]) -> Mapping[type[Any], Sequence[tuple[str, Projection]]]:
+    """What these modes make of an event, by its kind; kinds of which nobody wants anything are not in it."""
+    ways: dict[type[Any], list[tuple[str, Projection]]] = {}
+    for mode, by_event in PROJECTIONS.items():
+        for kind, project in by_event.items() if mode in modes else ():
+            ways.setdefault(kind, []).append((mode, project))
+    return ways
 
 
 def _in_turn(run: Run, outlet: Outlet, found: list[tuple[str, Payloads]]) -> None:

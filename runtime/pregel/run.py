@@ -34,7 +34,7 @@ from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callbac
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
 from runtime.pregel.program import Program, as_names
-from runtime.pregel.projections import PROJECTIONS, streamed
+from runtime.pregel.projections import streamed, ways_of
 from runtime.pregel.task import lasting_ns
 from runtime.runtime import BaseUser, ExecutionInfo, RunControl, Runtime, ServerInfo, as_runtime, runtime_later
 from runtime.utils.config import DEFAULT_RECURSION_LIMIT, ensure_config
@@ -103,13 +103,13 @@ class Replay:
 class Outlet:
     """Where a stream's chunks go: the modes asked for, and whether nested graphs are shown."""
 
-    __slots__ = ("live", "modes", "projections", "put", "root_ns", "subgraphs")
+    __slots__ = ("live", "modes", "put", "root_ns", "subgraphs", "ways")
 
     def __init__(
         self, modes: frozenset[str], subgraphs: bool, put: Callable[[Chunk], None], ns: str, live: bool
     ) -> None:
         self.modes = modes
-        self.projections = [(mode, by_event) for mode, by_event in PROJECTIONS.items() if mode in modes]
+        self.ways = ways_of(modes)
         self.subgraphs = subgraphs
         self.put = put
         self.root_ns = ns
@@ -128,6 +128,8 @@ def nudging(put: Callable[[Chunk], None], nudge: Callable[[], None]) -> Callable
 
 class Run:
     """One run of a graph, nested or not. Everything here is settled before its first superstep.
+
+    `ns` is its namespace, and `ns_parts` that namespace as a stream shows it: () at the top.
 
     `resuming` is the one thing that changes: it is None again after the first superstep, since later nested graphs
     start anew.
@@ -154,6 +156,7 @@ class Run:
         "limit",
         "manager",
         "ns",
+        "ns_parts",
         "outlets",
         "output_keys",
         "output_names",
@@ -265,10 +268,11 @@ class Run:
             count = parent.next_nested()
             ns = lasting_ns(parent.ns) if self.graph.checkpointer is True else parent.ns
             self.ns = ns if count == 0 else f"{ns}{NS_SEP}{count}"
+            self.ns_parts = tuple(self.ns.split(NS_SEP))
             self.thread_id: str | None = parent.run.thread_id
             self.asked_id: str | None = self.checkpoint_map.get(self.ns)
             return
-        self.ns = ""
+        self.ns, self.ns_parts = "", ()
         inner = bool(conf.get(CHECKPOINT_NS))
         asked = self.checkpoint_map.get("") if inner else conf.get(CHECKPOINT_ID)
         self.asked_id = None if asked is None else str(asked)
@@ -292,11 +296,6 @@ class Run:
         """See whether anybody wants this run's events: `watched`. Called once, when the run begins."""
         self.watched = bool(self.watches or self.outlets or self.lifecycle)
         self.streams_custom = bool(self.watches) or any("custom" in outlet.modes for outlet in self.outlets)
-
-    @property
-    def ns_parts(self) -> tuple[str, ...]:
-        """The namespace as a stream shows it: () at the top."""
-        return tuple(self.ns.split(NS_SEP)) if self.ns else ()
 
     @property
     def saver_config(self) -> RunnableConfig:

@@ -76,8 +76,8 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
     at = task.started_at + task.duration if task.duration else run.clock()
     return TaskFinished(
         run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempt, task.duration,
-        tuple(w for w in task.writes if w[0] != NO_WRITES), task.error, task.interrupts, answers, task.path,
-        task.hidden, progress.state.values,
+        tuple([write for write in task.writes if write[0] != NO_WRITES]), task.error, task.interrupts, answers,
+        task.path, task.hidden, progress.state.values,
     )  # fmt: skip
 
 
@@ -89,22 +89,16 @@ def updated(
     at = run.clock()
     if step is None:
         return SuperstepUpdated(run.id, run.ns, progress.step, at, source, (), (), values, frozenset())
-    writes = tuple(Write(task.id, task.node, name, value) for task, name, value in step.writes)
+    writers: dict[str, tuple[str, ...]] = {}
+    for task, name, _ in step.writes:
+        writers[name] = (*writers.get(name, ()), task.node)
+    writes = tuple([Write(task.id, task.node, name, value) for task, name, value in step.writes])
     changes = []
     for name, channel in step.channels.items():
-        available = channel.is_available()
-        writers = tuple(task.node for task, written, _ in step.writes if written == name)
-        changes.append(
-            Change(
-                name,
-                type(channel).__name__,
-                before.get(name),
-                step.versions.get(name, before.get(name)),
-                available,
-                channel.get() if available else None,
-                writers,
-            )
-        )
+        old, available = before.get(name), channel.is_available()
+        value = channel.get() if available else None
+        now = step.versions.get(name, old)
+        changes.append(Change(name, type(channel).__name__, old, now, available, value, writers.get(name, ())))
     return SuperstepUpdated(run.id, run.ns, progress.step, at, source, writes, tuple(changes), values, step.updated)
 
 
