@@ -73,6 +73,8 @@ async def call_timed(task: Task, effect: Invoke) -> Any:
             task.closed = True
             job.cancel()
             await asyncio.wait({job})
+            if not job.cancelled():
+                job.exception()  # looked at, so that nobody is told of it as forgotten
             task.closed = False
 
 
