@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Answers = dict[type[Any], Callable[[Any], Any]]
 
-_EVENTS = frozenset(KINDS)
 
 
 class Abandoned(BaseException):
@@ -87,14 +86,11 @@ class SyncDriver:
         self.busy = 0
         self.writer = Writer(run.saver) if run.durability == "async" and run.saver is not None else None
         run.caller = self.call
-        self.answers: Answers = {
-            fx.Start: self._start,
-            fx.Cancel: self._cancel,
-            fx.Receive: self._receive,
-            **saver_answers(run.saver, self.writer),
-            **cache_answers(run.cache),
-            **dict.fromkeys(KINDS, self._publish),
-        }
+        self.answers: Answers = dict.fromkeys(KINDS, self._publish)
+        self.answers[fx.Start], self.answers[fx.Cancel] = self._start, self._cancel
+        self.answers[fx.Receive] = self._receive
+        self.answers.update(saver_answers(run.saver, self.writer))
+        self.answers.update(cache_answers(run.cache))
 
     def _publish(self, event: Any) -> None:
         publish(self.run, event)
@@ -411,10 +407,14 @@ class Writer:
             raise error
 
 
+_NO_SAVER: Answers = {fx.Flush: lambda _: None}
+_NO_CACHE: Answers = {fx.CacheGet: lambda _: {}, fx.CachePut: lambda _: None}
+
+
 def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None = None) -> Answers:
     """Answers to the effects that concern a saver; with a writer, checkpoints are stored one step behind."""
     if saver is None:
-        return {fx.Flush: lambda _: None}
+        return _NO_SAVER
     behind = writer if not getattr(saver, "immediate", False) else None
 
     def submit(function: Callable[..., Any], *args: Any) -> None:
@@ -470,7 +470,7 @@ def _takes_path(put_writes: Callable[..., Any]) -> bool:
 def cache_answers(cache: BaseCache[Any] | None) -> Answers:
     """Answers to the effects that concern a cache."""
     if cache is None:
-        return {fx.CacheGet: lambda _: {}, fx.CachePut: lambda _: None}
+        return _NO_CACHE
     return {
         fx.CacheGet: lambda e: cache.get(e.keys),
         fx.CachePut: lambda e: cache.set({(k.ns, k.key): (writes, k.ttl) for k, writes in e.entries.items()}),

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -452,10 +452,14 @@ def _langsmith_on() -> bool:
             return bool(here["enabled"])
         if here["parent"] is not None:
             return True
-    return any(
-        os.environ.get(name, "").lower() in ("true", "1")
-        for name in ("LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING")
-    )
+    return environment_traces()
+
+
+@lru_cache(maxsize=1)
+def environment_traces() -> bool:
+    """True when the environment switches LangSmith on. It is read once in a process, as LangSmith's client reads it."""
+    names = ("LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING")
+    return any(_on(name) for name in names)
 
 
 def _has_hooks() -> bool:

@@ -199,7 +199,7 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
             f"The input {input!r} has none of the graph's input channels: "
             f"{', '.join(as_names(run.program.input_channels))}."
         )
-    dropped = Planner(run, state, progress.step, progress.stop, {}).tasks()
+    dropped = Planner(run, state, progress.step, progress.stop, {}).tasks() if state.versions else []
     for task in dropped:
         task.writes = []
     given = Task(NULL_TASK_ID, INPUT, (INPUT,), "", None, _NOBODY, ())

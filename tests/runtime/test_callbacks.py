@@ -11,7 +11,7 @@ from langsmith.run_helpers import get_current_run_tree, tracing_context
 from runtime.callbacks import GraphCallbackHandler
 from runtime.func import entrypoint, task
 from runtime.graph import START
-from runtime.pregel.run import traced
+from runtime.pregel.run import environment_traces, traced
 from runtime.types import Command, TracePolicy, interrupt, omit_payload
 from tests.runtime.scenarios.build import builder, says, thread
 
@@ -149,14 +149,19 @@ def test_langsmiths_helpers_find_the_nodes_run(colour):
     assert [run.name for run in found] == ["a"]
 
 
-def test_tracing_that_is_switched_on_by_context_is_heeded(monkeypatch):
+def test_tracing_that_is_switched_on_by_context_is_heeded():
     assert not traced()
     with tracing_context(enabled=True):
         assert traced()
+
+
+def test_tracing_that_is_switched_on_by_the_environment_is_heeded_unless_the_context_says_no(monkeypatch):
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    environment_traces.cache_clear()
     assert traced()
     with tracing_context(enabled=False):
         assert not traced()
+    environment_traces.cache_clear()
 
 
 @pytest.mark.parametrize("way_in", ["edge", "branch"])
