@@ -42,7 +42,6 @@ T = TypeVar("T")
 Answers = dict[type[Any], Callable[[Any], Any]]
 
 
-
 class Abandoned(BaseException):
     """The reader of a stream went away; the run stops at the last barrier."""
 

@@ -137,13 +137,10 @@ class Planner:
         )
 
     def _input(self, node: PregelNode, task: Task) -> Any:
-        state = self.state
-        value = state.read(node.channels)
-        managed = state.program.managed
-        if managed and not isinstance(node.channels, str):
-            for key in node.channels:
-                if key in managed:
-                    value[key] = managed[key].get(task)
+        state, names = self.state, node.channels
+        value = state.read(names) if isinstance(names, str) else task.read_state(state, names)
+        if node.branches and type(value) is dict:
+            task.view, value = value, value.copy()
         if node.mapper is not None and value is not MISSING:
             return node.mapper(value)
         return value

@@ -8,7 +8,7 @@ which had already finished.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,7 @@ class Task(TaskContext):
     duration = 0.0
     cache_key: Any = None
     node_error: Any = None
+    view: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -122,32 +123,51 @@ class Task(TaskContext):
     def read_fresh(self, state: State, names: str | Sequence[str]) -> Any:
         """The state with this task's own writes on top, as its routers see it; siblings' writes are not in it.
 
+        A node and its routers are one task: what the state held before, they are given one copy of.
+
         The channels computed on the way are kept, and used at the barrier when no other task wrote to them.
         """
-        mine: dict[str, list[Any]] = {}
-        for name, value in self.writes:
-            if (name == names if isinstance(names, str) else name in names) and name in state.program.channels:
-                mine.setdefault(name, []).append(value)
-        if not mine:
-            return state.read(names)
-        ready = self.fresh = dict(self.fresh)
-        for name, values in mine.items():
-            if name not in ready or ready[name][0] != len(values):
-                channel = state.channel(name).copy()
-                if channel.update(values):
-                    ready[name] = (len(values), channel)
-        fresh = {name: ready[name][1] for name in mine if name in ready}
+        fresh = self._written(state, names)
         if isinstance(names, str):
             if names not in fresh:
                 return state.read(names)
             return state.values.give_ahead(names, fresh[names].get()) if fresh[names].is_available() else MISSING
-        view = state.read(names, but=fresh)
+        if self.view is not None and names == self.proc.channels:
+            view = self.view.copy()
+        else:
+            view = self.read_state(state, names, but=fresh)
         for name, channel in fresh.items():
             if channel.is_available():
                 view[name] = state.values.give_ahead(name, channel.get())
             else:
                 view.pop(name, None)
         return view
+
+    def read_state(self, state: State, names: Sequence[str], but: Collection[str] = ()) -> dict[str, Any]:
+        """The channels of these names that hold a value, and managed values; those in `but` are held a place."""
+        view: dict[str, Any] = state.read(names, but)
+        managed = state.program.managed
+        if managed:
+            for name in names:
+                if name in managed:
+                    view[name] = managed[name].get(self)
+        return view
+
+    def _written(self, state: State, names: str | Sequence[str]) -> dict[str, BaseChannel[Any, Any, Any]]:
+        """The channels of these names as this task's writes so far make them."""
+        mine: dict[str, list[Any]] = {}
+        for name, value in self.writes:
+            if (name == names if isinstance(names, str) else name in names) and name in state.program.channels:
+                mine.setdefault(name, []).append(value)
+        if not mine:
+            return {}
+        ready = self.fresh = dict(self.fresh)
+        for name, values in mine.items():
+            if name not in ready or ready[name][0] != len(values):
+                channel = state.channel(name).copy()
+                if channel.update(values):
+                    ready[name] = (len(values), channel)
+        return {name: ready[name][1] for name in mine if name in ready}
 
     def __repr__(self) -> str:
         return f"Task({self.node}, {task_path_str(self.path)})"

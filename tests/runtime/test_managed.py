@@ -1,10 +1,11 @@
 """Managed values: what they tell a node, and how an annotation is recognised."""
 
 from types import SimpleNamespace
-from typing import get_args
+from typing import TypedDict, get_args
 
 import pytest
 
+from runtime.graph import END, START, StateGraph
 from runtime.managed import IsLastStep, RemainingSteps
 from runtime.managed.base import ManagedValue, is_managed_value
 from runtime.managed.is_last_step import IsLastStepManager, RemainingStepsManager
@@ -39,3 +40,24 @@ def test_only_classes_of_managed_values_are_recognised(item, managed):
 
 def test_a_managed_value_of_ones_own_reads_the_scratchpad():
     assert Doubled.get(SimpleNamespace(step=3, stop=9)) == 6
+
+
+@pytest.mark.parametrize("answer", [{"n": 1}, None])
+def test_a_router_is_given_managed_values_like_its_node(colour, answer):
+    class State(TypedDict):
+        n: int
+        left: RemainingSteps
+
+    seen = []
+
+    def node(state):
+        seen.append(state["left"])
+        return answer
+
+    def router(state):
+        seen.append(state["left"])
+        return END
+
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_conditional_edges("node", router)
+    colour.invoke(graph.compile(), {"n": 0}, {"recursion_limit": 7})
+    assert seen == [seen[0]] * 2
