@@ -73,6 +73,14 @@ def counted(
     return counters, frozenset(snapshots)
 
 
+def apart(state: State) -> frozenset[str]:
+    """All delta channels, each with a version: a checkpoint that goes another way than its parent's log holds them."""
+    if state.highest is not None:
+        for name in state.program.deltas:
+            state.versions.setdefault(name, state.highest)
+    return frozenset(state.program.deltas)
+
+
 def overwrites(program: Program, step: Step) -> set[str]:
     """The delta channels which a step overwrote."""
     return {name for _, name, value in step.writes if name in program.deltas and overwritten(value) is not MISSING}

@@ -429,6 +429,8 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Step, 
     forget(run, progress, step)
     progress.source, progress.applying = "loop", False
     run.resuming = None
+    if not run.nested:
+        run.answers.first.clear()
     return step, before
 
 

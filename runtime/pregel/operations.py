@@ -26,7 +26,7 @@ from runtime._words import (
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
-from runtime.pregel.deltas import COUNTERS, counted, overwrites, rebuild, unread, with_ids
+from runtime.pregel.deltas import COUNTERS, apart, counted, overwrites, rebuild, unread, with_ids
 from runtime.pregel.effects import (
     Flush,
     Routine,
@@ -284,11 +284,17 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
     for index, item in enumerate(updates):
         taken = {task.id for task in made}
         made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index, taken)))
-    if found is not None:
-        for task in made:
+    if found is not None and (live or (yield from _is_newest(key, found))):
+        for task in made:  # beside an older one stands what its other children were made of
             yield SaveWrites(_put_config(site, found.checkpoint["id"]), task.writes, task.id, task_path_str(task.path))
     thread.advance(made)
     return (yield from _save(site, thread, found, "update"))
+
+
+def _is_newest(key: RunnableConfig, found: CheckpointTuple) -> Routine[bool]:
+    conf = {name: value for name, value in key[CONF].items() if name != CHECKPOINT_ID}
+    newest = yield from load(cast("RunnableConfig", {CONF: conf}))
+    return newest is not None and newest.checkpoint["id"] == found.checkpoint["id"]
 
 
 def _settle(thread: _Thread, tasks: Sequence[Task]) -> None:
@@ -382,7 +388,7 @@ def _copy(site: Site, thread: _Thread, found: CheckpointTuple | None, item: Stat
     parent = found.parent_config
     parent_id = None if parent is None else parent[CONF][CHECKPOINT_ID]
     thread.saved_versions = {}
-    config = yield from _put(site, thread, parent_id, "fork", thread.step, found)
+    config = yield from _put(site, thread, parent_id, "fork", thread.step + 1, found)
     if not isinstance(item.values, list):
         return config
     return (yield from _update_once(site._replace(config=config), [StateUpdate(*pair) for pair in item.values]))
@@ -403,8 +409,10 @@ def _put(
     id = new_id()
     changed = {k: v for k, v in state.versions.items() if thread.saved_versions.get(k) != v}
     program = state.program
-    if found is None or source == "fork" or CHECKPOINT_ID in _key(site.config)[CONF]:
-        thread.whole |= state.versions.keys() & set(program.deltas)  # beside the old one another child's may stand
+    if found is None:
+        thread.whole |= state.versions.keys() & set(program.deltas)
+    elif source == "fork" or CHECKPOINT_ID in _key(site.config)[CONF]:
+        thread.whole |= apart(state)  # beside the old one another child's may stand
     before: Mapping[str, Any] = found.metadata if found is not None else {}
     counters, whole = counted(program, before.get(COUNTERS), changed, thread.whole)
     checkpoint = state.to_checkpoint(id, time.time(), whole)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import MISSING, RESUME
-from runtime.pregel.deltas import COUNTERS, counted, overwrites, unlogged
+from runtime.pregel.deltas import COUNTERS, apart, counted, overwrites, unlogged
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task, task_path_str
@@ -32,7 +32,7 @@ class Progress:
     """
 
     __slots__ = (
-        "applying", "beside", "changed", "found", "last_output", "log", "metadata", "next_version", "origin",
+        "applying", "beside", "changed", "found", "last_output", "log", "metadata", "moved", "next_version", "origin",
         "parent_id", "paths", "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks",
         "unsaved", "whole",
     )  # fmt: skip
@@ -50,6 +50,7 @@ class Progress:
         self.metadata: Mapping[str, Any] = {}
         self.changed: dict[str, Any] = {}
         self.tasks: list[Task] = []
+        self.moved: set[str] = set()
         self.unsaved = False
         self.applying = False
         self.replayed = False
@@ -84,6 +85,7 @@ def advance(progress: Progress, step: Step) -> None:
     progress.changed.update(step.versions)
     if program.deltas:
         progress.whole |= overwrites(program, step)
+        progress.moved |= step.versions.keys()
 
 
 def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
@@ -105,8 +107,10 @@ def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
     if not program.deltas:
         return {}
     if not progress.beside:  # nothing may stand beside the parent, or what another child of it did
-        progress.whole |= progress.state.versions.keys() & set(program.deltas)
-    counters, progress.whole = counted(program, progress.metadata.get(COUNTERS), progress.changed, progress.whole)
+        state, known = progress.state, progress.saved_id is not None
+        progress.whole |= apart(state) if known else state.versions.keys() & set(program.deltas)
+    counters, progress.whole = counted(program, progress.metadata.get(COUNTERS), progress.moved, progress.whole)
+    progress.moved = set()
     return {COUNTERS: counters} if counters else {}
 
 

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import INTERRUPT, MISSING, RETURN
+from runtime.errors import GraphInterrupt, ParentCommand
 from runtime.events import (
     CheckpointRestored,
     CheckpointSaved,
@@ -86,7 +87,8 @@ def _begins(run: Run, event: SuperstepPlanned) -> Payloads:
 
 
 def _ends(run: Run, event: TaskFinished) -> Payloads:
-    if not event.hidden and event.status not in ("cached", "cancelled"):
+    silent = event.hidden or event.status in ("cached", "cancelled")
+    if not silent and (event.interrupts or not isinstance(event.error, (GraphInterrupt, ParentCommand))):
         yield debug.result_payload(event, run.program.stream_channels)
 
 

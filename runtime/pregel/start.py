@@ -62,7 +62,10 @@ def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
     beside: Pending = {}
     for task_id, channel, value in found.pending_writes or ():
         beside.setdefault(task_id, []).append((channel, value))
-    pending = {} if stale else dict(beside)
+    pending = dict(beside)
+    if stale:  # what a caller said without a task belongs to the checkpoint; what tasks did does not
+        said = [pair for pair in beside.get(NULL_TASK_ID, ()) if pair[0] != RESUME]
+        pending = {NULL_TASK_ID: said} if said else {}
     progress = Progress(run, state, step, step + run.limit + 1, found.checkpoint["id"], pending)
     progress.found = beside
     progress.metadata = found.metadata
@@ -81,7 +84,7 @@ def _find(run: Run, input: Any) -> Routine[tuple[CheckpointTuple | None, bool]]:
     found = yield from load(_at(config, run.asked_id))
     if found is None:
         return None, False
-    if input is None:
+    if input is None or (isinstance(input, Command) and input.resume is None):
         run.set_replay((yield from _before_edits(found)))
         return found, True
     newest = yield from load(config)
@@ -129,7 +132,8 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
         given = command_writes(run, input, progress.pending)
         if given:
             stored = [pair for pair in stored if pair[0] != RESUME] + given
-            yield from store(run, progress, NULL_TASK_ID, given, "")
+            if not progress.replayed:  # a replay's words belong to the fork that it begins with
+                yield from store(run, progress, NULL_TASK_ID, stored, "")
     elif not spent:
         run.answers.first.extend(value for channel, value in stored if channel == RESUME)
     null = [(channel, value) for channel, value in stored if channel != RESUME]

@@ -173,3 +173,26 @@ def test_a_delta_channel_is_an_empty_list_before_anybody_wrote_to_it(colour, sav
     colour.update_state(app, thread(), {}, START)
     assert colour.get_state(app, thread()).values == {"log": []}
     assert colour.invoke(app, {}, thread("other")) == {"log": ["a"]}
+
+
+def test_at_exit_an_update_is_counted_once(colour, saver):
+    app = builder({"quiet": lambda state: None}, [(START, "quiet")], graph_of(frequency=2).state_schema)
+    colour.invoke(app.compile(checkpointer=saver), {"log": ["in"]}, thread(), durability="exit")
+    assert next(c and tuple(c) for c in counters(saver)) == (1, 3)
+
+
+def test_an_input_that_is_replayed_is_in_the_value_once(colour, saver):
+    app = graph_of("a", 100).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread())
+    start = colour.get_state_history(app, thread())[-1]
+    colour.invoke(app, None, start.config)
+    assert colour.get_state(app, thread()).values == {"log": ["in", "a"]}
+
+
+def test_an_edit_of_an_older_checkpoint_is_not_in_the_values_of_its_other_children(colour, saver):
+    app = graph_of("ab", 100).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread())
+    start = colour.get_state_history(app, thread())[-1]
+    colour.update_state(app, start.config, {"log": ["edit"]}, "b")
+    history = colour.get_state_history(app, thread())
+    assert [s.values["log"] for s in history] == [["edit"], ["in", "a", "b"], ["in", "a"], ["in"], []]

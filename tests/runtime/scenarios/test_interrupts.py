@@ -144,6 +144,20 @@ def test_a_breakpoint_stops_without_a_question_and_none_goes_on(colour, saver):
     assert colour.invoke(app, None, thread()) == {"log": ["a", "b"]}
 
 
+def test_a_plain_answer_is_for_the_superstep_that_waits_and_not_for_a_later_question(colour, saver):
+    nodes = {"a": says("a"), "asks": lambda state: {"log": [interrupt("go?")]}}
+    app = builder(nodes, [(START, "a"), ("a", "asks")]).compile(checkpointer=saver, interrupt_before=["a"])
+    colour.invoke(app, {"log": []}, thread())
+    assert asked(colour.invoke(app, Command(resume="yes"), thread())) == ["go?"]
+
+
+def test_a_node_whose_graph_stopped_at_a_breakpoint_has_no_end_in_the_stream(colour, saver):
+    child = builder({"x": says("x")}, [(START, "x")]).compile(interrupt_before=["x"])
+    app = builder({"child": child}, [(START, "child")]).compile(checkpointer=saver)
+    chunks = colour.stream(app, {"log": []}, thread(), stream_mode="tasks")
+    assert [("result" in chunk, chunk["name"]) for chunk in chunks] == [(False, "child")]
+
+
 def test_a_run_that_goes_on_shows_the_checkpoint_it_goes_on_from_and_what_is_stored_beside_it(colour, saver):
     nodes = {"asks": lambda state: {"log": [interrupt("go?")]}, "done": says("done")}
     app = builder(nodes, [(START, "asks"), (START, "done")]).compile(checkpointer=saver)
@@ -162,6 +176,28 @@ def test_a_run_that_goes_on_shows_the_checkpoint_it_goes_on_from_and_what_is_sto
 def test_a_first_word_to_a_new_thread_is_taken_as_its_input_as_well(colour, saver):
     app = builder({"a": says("a")}, [(START, "a")]).compile(checkpointer=saver)
     assert colour.invoke(app, Command(update={"log": ["in"]}), thread())["log"] == ["in", "in", "a"]
+
+
+def test_what_was_said_to_a_thread_that_waits_adds_up_and_stays_said_in_a_replay(colour, saver):
+    app = builder({"asks": lambda state: {"log": [interrupt("go?")]}}, [(START, "asks")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    for word in "ab":
+        colour.invoke(app, Command(update={"log": [word]}), thread())
+    at = colour.get_state(app, thread()).config
+    assert colour.invoke(app, None, at)["log"] == ["a", "b"]
+    assert colour.invoke(app, Command(resume="c"), thread())["log"] == ["a", "b", "c"]
+
+
+def test_a_word_at_a_named_checkpoint_begins_a_fork(colour, saver):
+    graph = builder({"a": says("a")}, [(START, "a")])
+    app = graph.compile(checkpointer=saver, interrupt_before=["a"])
+    colour.invoke(app, {"log": []}, thread())
+    at = colour.get_state(app, thread()).config
+    assert colour.invoke(app, Command(update={"log": ["word"]}), at)["log"] == ["word", "a"]
+    history = colour.get_state_history(app, thread())
+    assert [(s.metadata["source"], s.values["log"]) for s in history[:3]] == [
+        ("loop", ["word", "a"]), ("fork", ["word"]), ("loop", []),
+    ]  # fmt: skip
 
 
 def test_a_word_to_a_thread_at_a_breakpoint_adds_to_what_was_next(colour, saver):

@@ -189,6 +189,15 @@ def test_what_several_modes_tell_of_one_event_comes_in_turn(colour):
     assert [mode for mode, _ in chunks[:4]] == ["tasks", "debug", "tasks", "debug"]
 
 
+def test_a_node_that_leaves_its_graph_by_a_command_to_the_parent_has_no_end_in_the_stream(colour):
+    child = builder(
+        {"leaves": lambda state: Command(graph=Command.PARENT, update={"log": ["out"]})}, [(START, "leaves")]
+    )
+    app = builder({"child": child.compile()}, [(START, "child")]).compile()
+    chunks = [chunk for _, chunk in colour.stream(app, {"log": []}, stream_mode="tasks", subgraphs=True)]
+    assert [chunk["name"] for chunk in chunks if "result" in chunk] == ["child"]
+
+
 def test_a_task_that_a_siblings_failure_cut_off_has_no_end_in_the_stream(saver):
     begun = asyncio.Event()
 

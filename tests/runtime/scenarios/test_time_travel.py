@@ -80,6 +80,13 @@ def test_an_update_starts_from_the_checkpoint_and_not_from_what_has_finished_sin
     assert (state.values["log"], state.next) == (["a", "edited"], ("b", "stops"))
 
 
+def test_a_clone_of_a_checkpoint_counts_one_step_more(colour, saver):
+    app = builder({"a": says("a")}, [(START, "a")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    clone = colour.get_state(app, colour.update_state(app, thread(), None, "__copy__"))
+    assert (clone.values["log"], clone.metadata["source"], clone.metadata["step"]) == (["a"], "fork", 2)
+
+
 def test_a_first_failure_stays_told_in_the_history_beside_the_result_that_came_later(colour, saver):
     tries = []
 
