@@ -2,6 +2,7 @@
 # make test    all that can fail: the checks, the tests, every notebook
 # make bench   the speed of the runtime as ratios to LangGraph's, written in benchmarks/README.md   (BENCH_ARGS=...)
 # make check   the quick part of it: ruff, mypy, import-linter
+# make pythons the tests on each Python of PYTHONS that uv finds; says which it leaves out   (PYTHONS="3.11 3.12")
 # make tour    runs the tour without a window and writes build/tour.html, which shows its pictures offline
 # make clean   removes what these leave behind; the environment in .venv stays
 #
@@ -62,6 +63,21 @@ check: $(TEST_DONE)
 	$(PY) -m mypy
 	.venv/bin/lint-imports
 
+# Each has an environment of its own, which uv keeps in its cache. No Python is fetched: `uv python install` does that.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+UV      ?= uv
+pythons: | $(IPYTHONDIR)
+	@command -v $(UV) >/dev/null || { echo 'This needs uv: pip install uv, or UV=/path/to/uv.' >&2; exit 1; }
+	@failed=; for version in $(PYTHONS); do \
+	  if $(UV) python find --no-python-downloads $$version >/dev/null 2>&1; then \
+	    echo "Python $$version:"; \
+	    $(UV) run --no-project --isolated --no-python-downloads --python $$version --with-editable '.[test]' \
+	      python -m pytest -q --ignore=tests/browser || failed="$$failed $$version"; \
+	  else \
+	    echo "Python $$version: left out, for uv finds none here ('uv python install $$version' gets one)."; \
+	  fi; \
+	done; test -z "$$failed" || { echo "The tests failed on:$$failed" >&2; exit 1; }
+
 # Without the saved state of its widgets, a page shows each widget's picture; without these two addresses it asks no host.
 tour: $(LAB_DONE)
 	$(PY) -m nbconvert --to html --execute --ExecutePreprocessor.store_widget_state=False \
@@ -75,7 +91,7 @@ clean:
 # ---------------------------------------------------------------- set-up
 
 # Python 3.11 or newer, by whatever name; say PYTHON=... to choose.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 # An environment that has a working pip is taken as it is. Debian keeps part of venv in a package of its own.

@@ -20,6 +20,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("runtime", "workbench", "widgets")
+STANDARD = sys.stdlib_module_names | {"annotationlib"}  # that one came with Python 3.14
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -81,7 +82,7 @@ def imported(package: str) -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = [node.module]
             for name in {name.partition(".")[0] for name in names}:
-                if name not in sys.stdlib_module_names and name not in PACKAGES:
+                if name not in STANDARD and name not in PACKAGES:
                     yield name, str(path.relative_to(ROOT))
 
 

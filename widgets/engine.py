@@ -90,7 +90,6 @@ def _hints(schema: Any) -> dict[str, Any]:
     if not isinstance(schema, type):
         return {ROOT: schema}
     try:
-        found = get_type_hints(schema, include_extras=True)
+        return get_type_hints(schema, include_extras=True) or {ROOT: schema}
     except Exception:  # a class local to a function, with its annotations as text
-        found = {}
-    return found or ({} if getattr(schema, "__annotations__", None) else {ROOT: schema})
+        return {}

@@ -15,6 +15,7 @@ from datetime import timedelta
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
 
+from runtime._annotations import signature
 from runtime._words import END, PREVIOUS, RETURN, START
 from runtime.channels.ephemeral_value import EphemeralValue
 from runtime.channels.last_value import LastValue
@@ -215,7 +216,7 @@ class entrypoint(Generic[S]):
             raise NotImplementedError(
                 f"Entrypoint '{name}' is a generator. Return a value; stream with a StreamWriter."
             )
-        parameters = list(inspect.signature(func).parameters.values())
+        parameters = list(signature(func).parameters.values())
         if not parameters:
             raise ValueError(f"Entrypoint '{name}' takes no parameter. Its first one is the input.")
         if self.timeout is not None and not is_async_callable(func):

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.base import Runnable
 
+from runtime._annotations import annotations_of, signature
 from runtime.pregel.schemas import is_annotated
 from runtime.types import Command
 
@@ -96,7 +97,7 @@ _methods: WeakKeyDictionary[Any, Declared] = WeakKeyDictionary()
 def declared(thing: Any) -> Declared:
     """What a function, method or callable object declares. Read once for each function; nothing is raised."""
     function, bound = (thing, False) if type(thing) is FunctionType else _function_of(thing)
-    if function is None or not getattr(function, "__annotations__", None):
+    if function is None or not annotations_of(function):
         return _NOTHING
     known = _methods if bound else _functions
     found = known.get(function)
@@ -116,7 +117,7 @@ def _function_of(thing: Any) -> tuple[Any, bool]:
 def _declared(function: Any, bound: bool) -> Declared:
     try:
         hints = get_type_hints(function)
-        names = list(inspect.signature(function).parameters)[bound:]
+        names = list(signature(function).parameters)[bound:]
     except Exception:  # an annotation that cannot be evaluated here says nothing
         return _NOTHING
     input, answer = hints.get(names[0]) if names else None, hints.get("return")

@@ -6,13 +6,13 @@ A class without annotations makes a state that is one bare value, under the key 
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from inspect import isclass
 from typing import Annotated, Any, get_args, get_origin
 from weakref import WeakKeyDictionary
 
+from runtime._annotations import signature
 from runtime._words import ROOT
 from runtime.channels.base import BaseChannel
 from runtime.channels.binop import BinaryOperatorAggregate
@@ -131,7 +131,7 @@ def _check_reducer(reducer: Callable[..., Any], key: str, schema: Any) -> None:
 
 def _positional(reducer: Callable[..., Any], key: str, schema: Any) -> int:
     try:
-        parameters = inspect.signature(reducer).parameters.values()
+        parameters = signature(reducer).parameters.values()
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"Invalid reducer {reducer!r} of key '{key}' of state schema '{name_of(schema)}': it has no signature that "

@@ -6,7 +6,6 @@ them, and what it sends for them is dropped.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +18,7 @@ from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypeVar
 
+from runtime._annotations import signature
 from runtime._context import task_of
 from runtime._words import CONFIG_KEY_READ
 from runtime.runtime import ExecutionInfo, ServerInfo
@@ -185,7 +185,7 @@ def _function(tool: BaseTool) -> Callable[..., Any]:
 
 def _of_function(function: Callable[..., Any]) -> tuple[dict[str, Any], set[str]]:
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = signature(function).parameters
     except (TypeError, ValueError):  # code that cannot be looked into asks for nothing
         return {}, set()
     try:

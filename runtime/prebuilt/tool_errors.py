@@ -15,6 +15,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import ToolException
 from pydantic import ValidationError
 
+from runtime._annotations import signature
 from runtime.errors import GraphBubbleUp, is_invalid_resume
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _handled_types(handling: Handling) -> tuple[type[Exception], ...]:
 
 
 def _types_of_first_parameter(handler: Callable[..., str]) -> tuple[type[Exception], ...]:
-    first = next(iter(inspect.signature(handler).parameters), None)
+    first = next(iter(signature(handler).parameters), None)
     function = handler if inspect.isroutine(handler) else type(handler).__call__
     annotation = get_type_hints(function).get(first) if first else None
     if annotation is None:

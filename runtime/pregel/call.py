@@ -21,6 +21,7 @@ from langchain_core.runnables.base import (
     RunnableSequence,
 )
 
+from runtime._annotations import signature
 from runtime._words import CONF, CONFIG_KEY_NODE_ERROR, CONFIG_KEY_RUNTIME, MISSING
 from runtime._workers import in_thread
 from runtime.runtime import DEFAULT_RUNTIME, Runtime
@@ -123,7 +124,7 @@ def wanted(func: Any) -> tuple[tuple[str, bool], ...]:
     the first parameter is the node's input and never counts. A `config` of another type is left alone, with a warning.
     """
     try:
-        parameters = list(inspect.signature(func).parameters.values())
+        parameters = list(signature(func).parameters.values())
     except (TypeError, ValueError):
         return ()
     found = []

@@ -9,7 +9,6 @@ altogether, so that each end is told when it happens.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import queue
 import threading
 import time
@@ -20,6 +19,7 @@ from contextlib import nullcontext, suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from runtime._annotations import signature
 from runtime._workers import PATIENCE, workers
 from runtime.events import KINDS
 from runtime.pregel import effects as fx
@@ -461,7 +461,7 @@ def _takes_path(put_writes: Callable[..., Any]) -> bool:
     function = getattr(put_writes, "__func__", put_writes)
     known = _paths.get(function)
     if known is None:
-        names = inspect.signature(put_writes).parameters
+        names = signature(put_writes).parameters
         known = _paths[function] = "task_path" in names
     return known
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -15,6 +14,7 @@ from langchain_core.runnables.config import set_config_context, var_child_runnab
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langchain_core.tracers.base import BaseTracer
 
+from runtime._annotations import signature
 from runtime._context import task_config
 from runtime.pregel.call import RunnableCallable
 from runtime.pregel.effects import Invoke
@@ -91,7 +91,7 @@ def _manager_and_inputs(run: Run, task: Task, config: RunnableConfig) -> tuple[A
 def _parameters(task: Task) -> list[str]:
     """The names of the parameters of a called function."""
     try:
-        return list(inspect.signature(code_of(task.proc)).parameters)
+        return list(signature(code_of(task.proc)).parameters)
     except (TypeError, ValueError):
         return [f"arg{index}" for index in range(len(task.input[0]))]
 

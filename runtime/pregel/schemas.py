@@ -7,7 +7,6 @@ or any other type, and then there is one bare value.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from inspect import isclass
 from typing import (
@@ -26,6 +25,7 @@ import pydantic
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import ReadOnly, is_typeddict
 
+from runtime._annotations import annotations_of
 from runtime._words import ROOT
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def hints_of(schema: Any) -> dict[str, Any] | None:
 
 def is_annotated(hint: Any) -> bool:
     """Whether this is a class that declares at least one key, itself or by a base."""
-    return isclass(hint) and any(
-        not _is_dunder(key) for base in hint.__mro__[:-1] for key in inspect.get_annotations(base)
-    )
+    return isclass(hint) and any(not _is_dunder(key) for base in hint.__mro__[:-1] for key in annotations_of(base))
 
 
 def is_model(schema: Any) -> bool:

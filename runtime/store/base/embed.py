@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
@@ -31,7 +31,7 @@ class EmbeddingsLambda(Embeddings):
 
     def __init__(self, func: EmbeddingsFunc | AEmbeddingsFunc) -> None:
         self._func: Callable[[Sequence[str]], Any] = func
-        self._is_async = asyncio.iscoroutinefunction(func) or asyncio.iscoroutinefunction(
+        self._is_async = inspect.iscoroutinefunction(func) or inspect.iscoroutinefunction(
             getattr(func, "__call__", None)  # noqa: B004  # the method is looked at, not whether there is one
         )
 
