@@ -15,7 +15,14 @@ from benchmarks.table import MEAN_AIM, MEAN_MUST, MEMORY_AIM, MEMORY_MUST, Shape
 README = Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 PEER, OURS = "langgraph", "runtime"
-DISTRIBUTIONS = ("pregel-workbench", "langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "pyperf")
+DISTRIBUTIONS = (
+    "pregel-workbench",
+    "langgraph",
+    "langgraph-checkpoint-sqlite",
+    "langchain-core",
+    "langsmith",
+    "pyperf",
+)
 
 Found = dict[str, tuple[Rounds, Failures]]
 
