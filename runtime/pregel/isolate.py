@@ -23,11 +23,15 @@ def isolate(value: Any) -> Any:
 
 
 class Values(dict[str, Any]):
-    """The values of a state by name, of which copies are handed out."""
+    """The values of a state by name, of which copies are handed out; they stand in the order of `names`.
 
-    __slots__ = ("_ahead", "_deep", "_flat", "_new", "_ordered")
+    One thread changes them, between supersteps, and `settle` ends that: then many may read.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_ahead", "_deep", "_flat", "_names", "_new", "_ordered")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = names
         self._flat: dict[str, Any] = {}
         self._deep: dict[str, _Nested | _NestedTuple] = {}
         self._new: set[str] = set()
@@ -56,15 +60,14 @@ class Values(dict[str, Any]):
     def give(self, names: str | Sequence[str], whole: bool = False, but: Collection[str] = ()) -> Any:
         """One value (MISSING where there is none), or a dict of those that are there; containers are copies.
 
-        `whole` says that there are no values but of these names. Those in `but` are only held a place.
+        `whole` says that these are all the names, in their order. Those in `but` are only held a place.
         """
-        if self._new:
-            self._look()
+        self.settle()
         flat, deep = self._flat, self._deep
         if isinstance(names, str):
             container = flat[names] if names in flat else deep.get(names)
             return self.get(names, MISSING) if container is None else container.copy()
-        found = self._in_order(names) if whole else {name: self[name] for name in names if name in self}
+        found = self.copy() if whole else {name: self[name] for name in names if name in self}
         if whole and not but:
             found.update({name: container.copy() for name, container in flat.items()})
         else:
@@ -84,8 +87,13 @@ class Values(dict[str, Any]):
         self._ahead[name] = (value, found)
         return found.copy()
 
-    def _look(self) -> None:
-        """See where containers stand in the values that are new."""
+    def settle(self) -> None:
+        """See where containers stand in the values that are new, and put them in order."""
+        if not self._ordered:
+            found = {name: self[name] for name in self._names if name in self}
+            self.clear()
+            self.update(found)
+            self._ordered = True
         for name in self._new:
             value = self[name]
             foreseen = self._ahead.pop(name, None)
@@ -96,19 +104,12 @@ class Values(dict[str, Any]):
             else:
                 self._flat.pop(name, None)
                 self._deep[name] = found
-        self._new.clear()
-
-    def _in_order(self, names: Sequence[str]) -> dict[str, Any]:
-        if not self._ordered:
-            found = {name: self[name] for name in names if name in self}
-            self.clear()
-            self.update(found)
-            self._ordered = True
-        return self.copy()
+        if self._new:
+            self._new.clear()
 
     def twin(self) -> Values:
         """The same values, to be changed apart from these."""
-        twin = Values()
+        twin = Values(self._names)
         twin.update(self)
         twin._flat, twin._deep, twin._new = self._flat.copy(), self._deep.copy(), self._new.copy()
         twin._ordered = self._ordered

@@ -51,6 +51,7 @@ class Planner:
 
     def tasks(self) -> list[Task]:
         """The tasks of this superstep, each with its input and ready to run."""
+        self.state.values.settle()
         found = self.outlook()
         for task in found:
             self._ready(task)

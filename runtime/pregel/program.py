@@ -67,7 +67,8 @@ class Program:
         self.deltas = tuple(n for n, c in names if isinstance(c, DeltaChannel))
         self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
         self.pulls: dict[str, str] = {}
-        self._wide = {id(names): names for names in self._read_together() if self.readable <= {*names}}
+        everything = [name for name in self.channels if name in self.readable]
+        self._wide = {id(names): names for names in self._read_together() if everything == [*names]}
 
     def _readable(self) -> set[str]:
         found = {*self.output_names, *self.stream_names, PREVIOUS}
@@ -85,7 +86,7 @@ class Program:
         return (names for names in read if not isinstance(names, str) and len(names) > _MANY)
 
     def is_whole(self, names: str | Sequence[str]) -> bool:
-        """True for a list of many channels outside of which nothing is readable."""
+        """True for a list of many channels that is all that is readable, in the order of the channels."""
         return id(names) in self._wide
 
     def tracked(self, send: Any) -> Any:
