@@ -27,11 +27,11 @@ _MANY = 16
 class Program:
     """The tables of one graph.
 
-    `listeners` gives the nodes that a channel wakes. `readable` are the channels whose value somebody may read; the
-    others only wake. `kinds` are the channels' classes, by name. `defaulted` are reducers whose schema gives a first
-    value, which an input replaces. `silent`, `finishing` and `consumable` are the channels that react to a superstep
-    without a write, to the end of all work, and to being used as a trigger: a superstep looks at these and not at the
-    rest.
+    `listeners` gives the nodes that a channel wakes. `readable` are the channels whose value somebody may read, in the
+    order of their declaration; the others only wake. `kinds` are the channels' classes, by name. `defaulted` are
+    reducers whose schema gives a first value, which an input replaces. `silent`, `finishing` and `consumable` are the
+    channels that react to a superstep without a write, to the end of all work, and to being used as a trigger: a
+    superstep looks at these and not at the rest.
     """
 
     __slots__ = (
@@ -55,7 +55,8 @@ class Program:
         self.stream_channels = graph.stream_channels_asis
         self.output_names = frozenset(as_names(self.output_channels))
         self.stream_names = frozenset(as_names(self.stream_channels))
-        self.readable = frozenset(self._readable())
+        read = self._readable()
+        self.readable = dict.fromkeys(name for name in self.channels if name in read)
         names = self.channels.items()
         self.kinds: Mapping[str, str] = {n: type(c).__name__ for n, c in names}
         self.silent = frozenset(n for n, c in names if c.reacts_to_silence)
@@ -67,8 +68,7 @@ class Program:
         self.deltas = tuple(n for n, c in names if isinstance(c, DeltaChannel))
         self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
         self.pulls: dict[str, str] = {}
-        everything = [name for name in self.channels if name in self.readable]
-        self._wide = {id(names): names for names in self._read_together() if everything == [*names]}
+        self._wide = {id(names): names for names in self._read_together() if [*self.readable] == [*names]}
 
     def _readable(self) -> set[str]:
         found = {*self.output_names, *self.stream_names, PREVIOUS}

@@ -59,7 +59,7 @@ class State:
         self.checkpoint_id = checkpoint_id
         self.old = False  # True next to a checkpoint of version 1, whose tasks have ids of another hash
         self.channels: dict[str, Channel] = {}
-        self.values = Values(program.channels)
+        self.values = Values(program.readable)
         self.alive: set[str] = set()
         self.versions: dict[str, Version] = {}
         self.seen: dict[str, Mapping[str, Version]] = {}
