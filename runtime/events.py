@@ -186,6 +186,8 @@ class TaskFinished(NamedTuple):
 
     `status` "cached" says that the writes were taken from an earlier run or from the cache. `answers` are those that
     its questions got, in the order asked. `duration` is in seconds. `values` is the state that the task ran on.
+    `hidden` says that streams do not show the end: of a task of the machine's own, or of a call that an earlier run
+    has shown.
     """
 
     run: str

@@ -357,7 +357,9 @@ def _told_of_call(run: Run, progress: Progress, task: Task) -> Routine[None]:
 def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
     """Store what a task's end leaves behind, then tell that it has finished."""
     if task.called and task.cached and task.cache_key is None:
-        return  # its result was stored by an earlier run, and told then
+        if run.watched:  # its result was stored by an earlier run, and streams showed it then
+            yield told.finished(run, progress, task)._replace(hidden=True)
+        return
     writes = _to_store(run, progress, task)
     if writes:
         yield from store(run, progress, task.id, writes, task.path)

@@ -1,5 +1,8 @@
 """What the `checkpoints`, `tasks` and `debug` streams tell of a run that goes on."""
 
+from types import SimpleNamespace
+
+from runtime.events import observe
 from runtime.func import entrypoint, task
 from runtime.graph import START
 from runtime.types import Command, interrupt
@@ -59,7 +62,7 @@ def test_a_checkpoint_that_waits_for_the_end_is_shown_with_the_parent_of_the_one
     assert len(colour.get_state_history(app, thread())) == 2
 
 
-def test_a_call_whose_result_was_stored_begins_again_and_does_not_end(colour, saver):
+def test_a_call_whose_result_was_stored_begins_again_in_streams_and_ends_only_for_observers(colour, saver):
     @task
     def look():
         return False
@@ -77,5 +80,8 @@ def test_a_call_whose_result_was_stored_begins_again_and_does_not_end(colour, sa
     app = flow if colour.name == "sync" else aflow
     colour.invoke(app, 1, thread())
     node = next(iter(app.nodes))
-    again = told(colour.stream(app, Command(resume=True), thread(), stream_mode=MODES))
+    seen = []
+    with observe(SimpleNamespace(task_finished=lambda event: seen.append((event.node, event.status)))):
+        again = told(colour.stream(app, Command(resume=True), thread(), stream_mode=MODES))
+    assert seen == [("look", "cached"), (node, "ok")]
     assert again == [-1, ("begins", node), ("begins", "look"), ("ends", node), 0]
