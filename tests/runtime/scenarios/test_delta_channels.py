@@ -34,7 +34,7 @@ def test_the_history_shows_the_whole_value_at_every_step(colour, saver):
     app = graph_of().compile(checkpointer=saver)
     assert colour.invoke(app, {"log": ["in"]}, thread()) == {"log": ["in", "a", "b", "c"]}
     values = [s.values.get("log") for s in colour.get_state_history(app, thread())]
-    assert values[:-1] == [["in", "a", "b", "c"], ["in", "a", "b"], ["in", "a"], ["in"]]
+    assert values == [["in", "a", "b", "c"], ["in", "a", "b"], ["in", "a"], ["in"], []]
 
 
 def test_a_checkpoint_holds_the_value_only_every_so_many_updates(colour, saver):
@@ -196,3 +196,19 @@ def test_an_edit_of_an_older_checkpoint_is_not_in_the_values_of_its_other_childr
     colour.update_state(app, start.config, {"log": ["edit"]}, "b")
     history = colour.get_state_history(app, thread())
     assert [s.values["log"] for s in history] == [["edit"], ["in", "a", "b"], ["in", "a"], ["in"], []]
+
+
+@pytest.mark.parametrize("durabilities", list(itertools.product(["sync", "exit"], repeat=2)))
+@pytest.mark.parametrize("frequency", [1, 3, 100])
+@pytest.mark.parametrize("lasting", [None, True])
+def test_however_runs_are_saved_a_thread_holds_what_they_showed(colour, saver, durabilities, frequency, lasting):
+    child = graph_of("i", frequency)
+    child.add_node("ask", lambda state: {"log": [interrupt("?")]}).add_edge("i", "ask")
+    graph = graph_of("ab", frequency).add_node("c", says("c")).add_node("child", child.compile(checkpointer=lasting))
+    app = graph.add_edge("a", "c").add_edge(["b", "c"], "child").compile(checkpointer=saver)
+    for durability in durabilities:
+        for given in ({"log": ["in"]}, Command(resume="answer")):
+            shown = colour.invoke(app, given, thread(), durability=durability)["log"]
+            assert colour.get_state(app, thread()).values["log"] == shown
+    values = [s.values["log"] for s in colour.get_state_history(app, thread())]
+    assert all(new[: len(old)] == old for new, old in itertools.pairwise(values))
