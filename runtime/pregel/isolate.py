@@ -28,7 +28,7 @@ class Values(dict[str, Any]):
     One thread changes them, between supersteps, and `settle` ends that: then many may read.
     """
 
-    __slots__ = ("_ahead", "_deep", "_flat", "_names", "_new", "_ordered")
+    __slots__ = ("_ahead", "_deep", "_flat", "_names", "_new", "_ordered", "settled")
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = names
@@ -37,14 +37,16 @@ class Values(dict[str, Any]):
         self._new: set[str] = set()
         self._ahead: dict[str, tuple[Any, Any]] = {}
         self._ordered = True
+        self.settled = True
 
     def keep(self, name: str, value: Any) -> None:
         """Have this value under this name from now on."""
         if name not in self:
-            self._ordered = False
+            self._ordered = self.settled = False
         self[name] = value
         if type(value) in _CONTAINERS:
             self._new.add(name)
+            self.settled = False
         else:
             self._flat.pop(name, None)
             self._deep.pop(name, None)
@@ -62,7 +64,8 @@ class Values(dict[str, Any]):
 
         `whole` says that these are all the names, in their order. Those in `but` are only held a place.
         """
-        self.settle()
+        if not self.settled:
+            self.settle()
         flat, deep = self._flat, self._deep
         if isinstance(names, str):
             container = flat[names] if names in flat else deep.get(names)
@@ -70,7 +73,7 @@ class Values(dict[str, Any]):
         found = self.copy() if whole else {name: self[name] for name in names if name in self}
         if whole and not but:
             found.update({name: container.copy() for name, container in flat.items()})
-        else:
+        elif flat:
             for name, container in flat.items():
                 if name in found and name not in but:
                     found[name] = container.copy()
@@ -104,15 +107,15 @@ class Values(dict[str, Any]):
             else:
                 self._flat.pop(name, None)
                 self._deep[name] = found
-        if self._new:
-            self._new.clear()
+        self._new.clear()
+        self.settled = True
 
     def twin(self) -> Values:
         """The same values, to be changed apart from these."""
         twin = Values(self._names)
         twin.update(self)
         twin._flat, twin._deep, twin._new = self._flat.copy(), self._deep.copy(), self._new.copy()
-        twin._ordered = self._ordered
+        twin._ordered, twin.settled = self._ordered, self.settled
         return twin
 
 

@@ -51,7 +51,8 @@ class Planner:
 
     def tasks(self) -> list[Task]:
         """The tasks of this superstep, each with its input and ready to run."""
-        self.state.values.settle()
+        if not self.state.values.settled:
+            self.state.values.settle()
         found = self.outlook()
         for task in found:
             self._ready(task)
