@@ -20,7 +20,7 @@ from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
-from runtime.pregel.driver import Abandoned, call_cache_key, writes_call
+from runtime.pregel.driver import Abandoned, call_cache_key, put_call, writes_call
 from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.projections import publish
@@ -369,10 +369,10 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
         return await saver.aget_delta_channel_history(config=e.config, channels=e.channels)
 
     async def put(e: fx.SaveCheckpoint) -> None:
-        await submit(saver.aput, e.config, e.checkpoint, e.metadata, dict(e.new_versions))
+        await submit(*put_call(saver.akeep if e.shelf.frozen else saver.aput, e))
 
     async def put_writes(e: fx.SaveWrites) -> None:
-        await submit(*writes_call(saver.aput_writes, e))
+        await submit(*writes_call(saver.akeep_writes if e.shelf.frozen else saver.aput_writes, e))
 
     return {
         fx.Load: get,

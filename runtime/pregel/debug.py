@@ -17,10 +17,9 @@ from runtime._words import (
     TAG_HIDDEN,
     THREAD_ID,
 )
-from runtime.checkpoint.base import EXCLUDED_METADATA_KEYS
+from runtime.checkpoint.base import EXCLUDED_METADATA_KEYS, timestamp
 from runtime.events import Planned, TaskFinished
 from runtime.pregel.program import as_names
-from runtime.pregel.state import timestamp
 from runtime.types import (
     CheckpointPayload,
     DebugPayload,

@@ -431,10 +431,10 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
         return function()
 
     def put(e: fx.SaveCheckpoint) -> None:
-        submit(saver.put, e.config, e.checkpoint, e.metadata, dict(e.new_versions))
+        submit(*put_call(saver.keep if e.shelf.frozen else saver.put, e))
 
     def put_writes(e: fx.SaveWrites) -> None:
-        submit(*writes_call(saver.put_writes, e))
+        submit(*writes_call(saver.keep_writes if e.shelf.frozen else saver.put_writes, e))
 
     return {
         fx.Load: lambda e: read(lambda: saver.get_tuple(e.config)),
@@ -448,9 +448,19 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
     }
 
 
+def put_call(put: Callable[..., Any], effect: fx.SaveCheckpoint) -> tuple[Any, ...]:
+    """The call that stores a checkpoint, as `keep` takes it or as `put` does."""
+    shelf, parent_id, checkpoint, metadata = effect
+    if shelf.frozen:
+        return (put, *effect)
+    return put, shelf.config(parent_id), checkpoint.whole(), metadata, dict(checkpoint.new)
+
+
 def writes_call(put_writes: Callable[..., Any], effect: fx.SaveWrites) -> tuple[Any, ...]:
-    """The call that stores a task's writes; older savers take no task path."""
-    arguments = (effect.config, effect.writes, effect.task_id)
+    """The call that stores a task's writes, as `keep_writes` or `put_writes` takes them; older ones take no path."""
+    if effect.shelf.frozen:
+        return (put_writes, *effect)
+    arguments = (effect.shelf.config(effect.checkpoint_id), effect.writes, effect.task_id)
     return (put_writes, *arguments, effect.task_path) if _takes_path(put_writes) else (put_writes, *arguments)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.base import Runnable
 
-    from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple, FrozenCheckpoint
+    from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple, FrozenCheckpoint, Shelf
     from runtime.pregel.task import Task
 
 T = TypeVar("T")
@@ -68,18 +68,19 @@ class LoadDeltas(NamedTuple):
 
 
 class SaveCheckpoint(NamedTuple):
-    """Store a checkpoint under the config of its parent."""
+    """Store a checkpoint after its parent; where the shelf is not of frozen ones, it holds all values."""
 
-    config: RunnableConfig
+    shelf: Shelf
+    parent_id: str | None
     checkpoint: FrozenCheckpoint
     metadata: CheckpointMetadata
-    new_versions: Mapping[str, Any]
 
 
 class SaveWrites(NamedTuple):
-    """Store the writes of a task beside the checkpoint that the config names."""
+    """Store the writes of a task beside a checkpoint."""
 
-    config: RunnableConfig
+    shelf: Shelf
+    checkpoint_id: str
     writes: Sequence[tuple[str, Any]]
     task_id: str
     task_path: str

@@ -23,6 +23,7 @@ from runtime._words import (
     TASKS,
     THREAD_ID,
 )
+from runtime.checkpoint.base import shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
@@ -50,7 +51,7 @@ from runtime.utils.config import merge_configs
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from runtime.checkpoint.base import BaseCheckpointSaver, CheckpointMetadata, CheckpointTuple
+    from runtime.checkpoint.base import BaseCheckpointSaver, CheckpointMetadata, CheckpointTuple, Shelf
     from runtime.pregel.main import Pregel
 
 
@@ -286,7 +287,7 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
         made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index, taken)))
     if found is not None and (live or (yield from _is_newest(key, found))):
         for task in made:  # beside an older one stands what its other children were made of
-            yield SaveWrites(_put_config(site, found.checkpoint["id"]), task.writes, task.id, task_path_str(task.path))
+            yield SaveWrites(_shelf(site), found.checkpoint["id"], task.writes, task.id, task_path_str(task.path))
     thread.advance(made)
     return (yield from _save(site, thread, found, "update"))
 
@@ -415,20 +416,18 @@ def _put(
         thread.whole |= apart(state)  # beside the old one another child's may stand
     before: Mapping[str, Any] = found.metadata if found is not None else {}
     counters, whole = counted(program, before.get(COUNTERS), changed, thread.whole)
-    checkpoint = state.to_checkpoint(id, time.time(), whole)
     changed.update({name: state.versions[name] for name in whole if name in state.versions})
+    shelf = _shelf(site)
+    checkpoint = state.to_checkpoint(id, time.time(), changed, whole, state.maps() if shelf.frozen else None)
     parents = dict(before.get("parents") or {})
     metadata: dict[str, Any] = {"source": source, "step": step, "parents": parents}
     if counters:
         metadata[COUNTERS] = counters
-    yield SaveCheckpoint(_put_config(site, parent_id), checkpoint, cast("CheckpointMetadata", metadata), changed)
+    yield SaveCheckpoint(shelf, parent_id, checkpoint, cast("CheckpointMetadata", metadata))
     base = cast("RunnableConfig", {CONF: {THREAD_ID: site.config[CONF][THREAD_ID], CHECKPOINT_NS: thread.ns}})
     return with_parents(checkpoint_config(base, id), metadata)
 
 
-def _put_config(site: Site, parent_id: str | None) -> RunnableConfig:
+def _shelf(site: Site) -> Shelf:
     conf = {k: v for k, v in site.config[CONF].items() if not k.startswith(PRIVATE_PREFIX)}
-    conf.pop(CHECKPOINT_ID, None)
-    if parent_id is not None:
-        conf[CHECKPOINT_ID] = parent_id
-    return cast("RunnableConfig", {CONF: conf, "metadata": site.config.get("metadata", {})})
+    return shelf_of(site.saver, conf, site.config.get("metadata", {}))

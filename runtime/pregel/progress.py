@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 from runtime._words import MISSING, RESUME
 from runtime.pregel.deltas import COUNTERS, apart, counted, overwrites, unlogged
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
-from runtime.pregel.state import State, Step
+from runtime.pregel.state import Maps, State, Step
 from runtime.pregel.task import Task, task_path_str
 from runtime.pregel.update import NextVersion, int_version
 
 if TYPE_CHECKING:
-    from runtime.checkpoint.base import CheckpointMetadata
+    from runtime.checkpoint.base import CheckpointMetadata, Shelf
     from runtime.pregel.run import Run
 
 Pending = dict[str, list[tuple[str, Any]]]
@@ -32,9 +32,9 @@ class Progress:
     """
 
     __slots__ = (
-        "applying", "beside", "changed", "found", "last_output", "log", "metadata", "moved", "next_version", "origin",
-        "parent_id", "paths", "pending", "replayed", "saved_id", "shown", "source", "state", "step", "stop", "tasks",
-        "unsaved", "whole",
+        "applying", "beside", "changed", "found", "last_output", "log", "maps", "metadata", "moved", "next_version",
+        "origin", "parent_id", "paths", "pending", "replayed", "saved_id", "seen", "shelf", "shown", "source", "state",
+        "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
 
     def __init__(self, run: Run, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -49,6 +49,9 @@ class Progress:
         self.paths: dict[str, Any] = {}
         self.metadata: Mapping[str, Any] = {}
         self.changed: dict[str, Any] = {}
+        self.seen: dict[str, Mapping[str, Any]] = {}
+        self.shelf: Shelf | None = run.shelf() if run.saver is not None else None
+        self.maps: Maps | None = state.maps() if self.shelf is not None and self.shelf.frozen else None
         self.tasks: list[Task] = []
         self.moved: set[str] = set()
         self.unsaved = False
@@ -83,6 +86,7 @@ def advance(progress: Progress, step: Step) -> None:
     program = progress.state.program
     progress.state.advance(step)
     progress.changed.update(step.versions)
+    progress.seen.update(step.seen)
     if program.deltas:
         progress.whole |= overwrites(program, step)
         progress.moved |= step.versions.keys()
@@ -118,14 +122,18 @@ def _save(run: Run, progress: Progress) -> Routine[None]:
     state = progress.state
     if progress.log:
         yield from _save_log(run, progress)
-    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), progress.whole)
     for name in progress.whole & state.versions.keys():
         progress.changed[name] = state.versions[name]  # a saver that stores by version has not stored it before
+    if progress.maps is not None:
+        progress.maps = progress.maps[0].over(progress.changed), progress.maps[1].over(progress.seen)
+    checkpoint = state.to_checkpoint(
+        state.checkpoint_id, run.clock(), progress.changed, progress.whole, progress.maps
+    )  # fmt: skip
+    progress.changed, progress.seen = {}, {}
     progress.whole, progress.beside = frozenset(), True
     progress.parent_id = progress.saved_id
-    config = run.put_config(progress.saved_id)
-    yield SaveCheckpoint(config, checkpoint, cast("CheckpointMetadata", progress.metadata), progress.changed)
-    progress.changed = {}
+    metadata = cast("CheckpointMetadata", progress.metadata)
+    yield SaveCheckpoint(_shelf(progress), progress.saved_id, checkpoint, metadata)
     progress.saved_id = state.checkpoint_id
     progress.unsaved = False
 
@@ -135,7 +143,7 @@ def store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str
     progress.pending[task_id] = list(writes)
     progress.paths[task_id] = path
     if run.saver is not None and run.durability != "exit" and progress.saved_id is not None:
-        yield SaveWrites(run.put_config(progress.saved_id), list(writes), task_id, task_path_str(path))
+        yield SaveWrites(_shelf(progress), progress.saved_id, list(writes), task_id, task_path_str(path))
 
 
 def forget(run: Run, progress: Progress, step: Step) -> None:
@@ -172,10 +180,10 @@ def _save_log(run: Run, progress: Progress) -> Routine[None]:
     progress.log = []
     if log and progress.saved_id is None:
         progress.saved_id = progress.origin
-        empty = State(run.program, progress.origin).to_checkpoint(progress.origin, run.clock())
-        yield SaveCheckpoint(run.put_config(None), empty, {"step": -2}, {})
+        empty = State(run.program, progress.origin).to_checkpoint(progress.origin, run.clock(), {})
+        yield SaveCheckpoint(_shelf(progress), None, empty, {"step": -2})
     for id, path, writes in log:
-        yield SaveWrites(run.put_config(progress.saved_id), writes, id, path)
+        yield SaveWrites(_shelf(progress), progress.saved_id or progress.origin, writes, id, path)
 
 
 def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
@@ -190,6 +198,12 @@ def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
         if progress.unsaved or (progress.changed and progress.saved_id is None):
             yield from _save(run, progress)
         for id, writes in progress.pending.items():
-            if id in progress.paths:
-                yield SaveWrites(run.put_config(progress.saved_id), writes, id, task_path_str(progress.paths[id]))
+            if id in progress.paths and progress.saved_id is not None:
+                path = task_path_str(progress.paths[id])
+                yield SaveWrites(_shelf(progress), progress.saved_id, writes, id, path)
     yield Flush()
+
+
+def _shelf(progress: Progress) -> Shelf:
+    assert progress.shelf is not None, "a run without a saver stores nothing"
+    return progress.shelf

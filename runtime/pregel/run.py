@@ -31,6 +31,7 @@ from runtime._words import (
     THREAD_ID,
 )
 from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callback_manager_for_config
+from runtime.checkpoint.base import shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.events import Watch, observers
 from runtime.pregel.program import Program, as_names
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from runtime.cache.base import BaseCache
-    from runtime.checkpoint.base import BaseCheckpointSaver
+    from runtime.checkpoint.base import BaseCheckpointSaver, Shelf
     from runtime.pregel.main import Pregel
     from runtime.pregel.task import Task
     from runtime.store.base import BaseStore
@@ -310,15 +311,12 @@ class Run:
         above = self.parent.run
         return {**above.parents, above.ns: self.parent.state.checkpoint_id}
 
-    def put_config(self, parent_id: str | None) -> RunnableConfig:
-        """The config under which a checkpoint or writes are stored: the call's, with thread, namespace and parent."""
+    def shelf(self) -> Shelf:
+        """Where checkpoints and writes are stored, under the call's own config: once the saver has been read."""
         conf = {k: v for k, v in self.config.get(CONF, {}).items() if not k.startswith(PRIVATE_PREFIX)}
         conf.pop(CHECKPOINT_MAP, None)
         conf[THREAD_ID], conf[CHECKPOINT_NS] = self.thread_id, self.ns
-        conf.pop(CHECKPOINT_ID, None)
-        if parent_id is not None:
-            conf[CHECKPOINT_ID] = parent_id
-        return cast("RunnableConfig", {CONF: conf, "metadata": self.config.get("metadata", {})})
+        return shelf_of(self.saver, conf, self.config.get("metadata", {}))
 
     def new_checkpoint_id(self) -> str:
         """An id that sorts after all ids of this process."""

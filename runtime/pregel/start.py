@@ -142,7 +142,7 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     if resuming:
         before = dict(state.versions) if run.watched else {}
         step = _apply_null(run, progress, null)
-        state.seen[INTERRUPT] = dict(state.versions)
+        progress.seen[INTERRUPT] = state.seen[INTERRUPT] = dict(state.versions)
         progress.shown = True
         if run.watched:
             yield told.updated(run, progress, step, "resume", before)

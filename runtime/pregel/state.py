@@ -15,12 +15,11 @@ What holds between supersteps, and `check` asserts:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runtime._words import MISSING, TASKS, Missing
+from runtime._words import MISSING, TASKS
 from runtime.channels.delta import DeltaSnapshot
-from runtime.checkpoint.base import FrozenCheckpoint
+from runtime.checkpoint.base import FrozenCheckpoint, Layers
 from runtime.pregel.isolate import Values
 from runtime.pregel.program import Channel, Program
 
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from runtime.pregel.task import Task
 
 Version = Any
+
+Maps = tuple[Layers[Version], Layers[Mapping[str, Version]]]
+"""A state's versions and what its nodes have seen, as they do not change any more."""
 
 
 class Step(NamedTuple):
@@ -155,26 +157,35 @@ class State:
         sends: Sequence[Any] = topic.get()
         return sends
 
-    def to_checkpoint(self, id: str, at: float, whole: Iterable[str] = ()) -> FrozenCheckpoint:
-        """The state as a checkpoint of that id; the delta channels in `whole` are held by their value."""
-        values = {}
-        for name in self.versions:
-            channel = self.channels.get(name)
-            if channel is not None and not isinstance(value := channel.checkpoint(), Missing):
-                values[name] = [self.program.tracked(send) for send in value] if name == TASKS else value
+    def to_checkpoint(
+        self, id: str, at: float, new: Mapping[str, Version], whole: Iterable[str] = (), maps: Maps | None = None
+    ) -> FrozenCheckpoint:
+        """The state as a checkpoint of that id; the delta channels in `whole` are held by their value.
+
+        Without `maps`, which are this state's own, it holds all values and not only those of the channels in `new`.
+        """
+        values = self._stored(self.versions if maps is None else new)
         for name in whole:
             channel = self.channels.get(name)
             if channel is not None and channel.is_available():
                 values[name] = DeltaSnapshot(channel.get())
-        return FrozenCheckpoint(
-            v=4,
-            ts=timestamp(at),
-            id=id,
-            channel_values=values,
-            channel_versions=dict(self.versions),
-            versions_seen=dict(self.seen),  # what a node has seen is replaced as a whole, never changed
-            updated_channels=None if self.updated is None else sorted(self.updated),
-        )
+        versions, seen = maps or self.maps()
+        updated = None if self.updated is None else sorted(self.updated)
+        return FrozenCheckpoint(id, at, versions, seen, updated, new, values)
+
+    def maps(self) -> Maps:
+        """The state's maps, copied."""
+        return Layers(dict(self.versions)), Layers(dict(self.seen))
+
+    def _stored(self, names: Iterable[str]) -> dict[str, Any]:
+        """What these channels have to store."""
+        values = {}
+        for name in names:
+            channel = self.channels.get(name)
+            value: Any = MISSING if channel is None else channel.checkpoint()
+            if value is not MISSING:
+                values[name] = [self.program.tracked(send) for send in value] if name == TASKS else value
+        return values
 
     def copy(self) -> State:
         """A state that can go on apart from this one; channels and values are shared."""
@@ -188,11 +199,6 @@ class State:
         twin.updated = self.updated
         twin.old = self.old
         return twin
-
-
-def timestamp(at: float) -> str:
-    """Seconds since the epoch as ISO text in UTC."""
-    return datetime.fromtimestamp(at, UTC).isoformat()
 
 
 def check(state: State) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, N
 from typing_extensions import TypedDict
 
 from runtime._words import ERROR, INTERRUPT, MISSING, RESUME, SCHEDULED
+from runtime.checkpoint.base.frozen import FrozenCheckpoint, Layers, Shelf, timestamp
 from runtime.checkpoint.base.id import checkpoint_id, uuid6
 from runtime.checkpoint.serde.base import SerializerProtocol, maybe_add_typed_methods, with_allowlist
 from runtime.checkpoint.serde.encrypted import EncryptedSerializer
@@ -45,8 +46,10 @@ __all__ = (
     "EncryptedSerializer",
     "FrozenCheckpoint",
     "JsonPlusSerializer",
+    "Layers",
     "PendingWrite",
     "SerializerProtocol",
+    "Shelf",
     "checkpoint_id",
     "copy_checkpoint",
     "create_checkpoint",
@@ -54,6 +57,8 @@ __all__ = (
     "get_checkpoint_id",
     "get_checkpoint_metadata",
     "get_serializable_checkpoint_metadata",
+    "shelf_of",
+    "timestamp",
     "uuid6",
     "writes_sort_key",
 )
@@ -96,15 +101,6 @@ class Checkpoint(TypedDict):
     channel_versions: ChannelVersions
     versions_seen: dict[str, ChannelVersions]
     updated_channels: list[str] | None
-
-
-class FrozenCheckpoint(dict[str, Any]):
-    """A checkpoint whose maps, whoever made them, will not be changed any more: a saver may keep them as they are.
-
-    The engine copies a map when it changes it, so it hands savers this; a `Checkpoint` in every other way.
-    """
-
-    __slots__ = ()
 
 
 class CheckpointMetadata(TypedDict, total=False):
@@ -209,6 +205,22 @@ def get_serializable_checkpoint_metadata(config: RunnableConfig, metadata: Check
     return merged
 
 
+def shelf_of(saver: Any, conf: Mapping[str, Any], metadata: Mapping[str, Any]) -> Shelf:
+    """Where a saver, whosever it is, keeps what a call with this configurable and this metadata makes."""
+    conf = {key: value for key, value in conf.items() if key != "checkpoint_id"}
+    if not _takes_frozen(saver):
+        return Shelf(conf, metadata, {}, frozen=False)
+    labels = get_checkpoint_metadata({"configurable": conf, "metadata": dict(metadata)}, {})
+    return Shelf(conf, metadata, labels, frozen=True)
+
+
+def _takes_frozen(saver: Any) -> bool:
+    if not getattr(saver, "takes_frozen", False):
+        return False
+    replaced = type(saver)._replaced
+    return bool(replaced) and all(getattr(getattr(saver, f.__name__), "__func__", None) is f for f in replaced)
+
+
 def writes_sort_key(task_path: str, task_id: str = "", idx: int = 0) -> tuple[str, str, int]:
     """The order in which pending writes are read: by the task's path, then its id, then the write's place."""
     return task_path, task_id, idx
@@ -225,6 +237,14 @@ class BaseCheckpointSaver(Generic[V]):
 
     immediate: ClassVar[bool] = False
     """True where a write is in memory: it may be made on the thread that runs the graph."""
+
+    _replaced: ClassVar[tuple[Any, ...]] = ()
+    """The methods in whose place the engine calls `keep` and `keep_writes`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "keep" in cls.__dict__:
+            cls._replaced = (cls.put, cls.put_writes, cls.aput, cls.aput_writes)
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
         if serde is not None:
@@ -312,6 +332,36 @@ class BaseCheckpointSaver(Generic[V]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         raise self._lacks("aput_writes")
+
+    @property
+    def takes_frozen(self) -> bool:
+        """True where the engine may call `keep` and `keep_writes`, which store the same for less.
+
+        It does so as long as nobody has replaced `put` or `put_writes` by methods of their own.
+        """
+        return False
+
+    def keep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        """Keep a checkpoint by what is new in it: what `put` does, for savers that `takes_frozen`."""
+        raise self._lacks("keep")
+
+    async def akeep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        raise self._lacks("akeep")
+
+    def keep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """Keep what a task wrote: what `put_writes` does, for savers that `takes_frozen`."""
+        raise self._lacks("keep_writes")
+
+    async def akeep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        raise self._lacks("akeep_writes")
 
     def delete_thread(self, thread_id: str) -> None:
         """Forget a thread: its checkpoints, values and writes, in all namespaces."""

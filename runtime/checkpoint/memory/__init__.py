@@ -22,13 +22,14 @@ from runtime.checkpoint.base import (
     DeltaChannelHistory,
     DeltaWalk,
     FrozenCheckpoint,
+    Shelf,
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several, unsaveable
 from runtime.checkpoint.base.versions import Version, following
 from runtime.checkpoint.memory.blobs import Blob, freeze, thaw
-from runtime.checkpoint.memory.lineage import Lineage, Record, Write
+from runtime.checkpoint.memory.lineage import Lineage, Record, Write, record_of
 from runtime.checkpoint.memory.persistent import PersistentDict
 from runtime.checkpoint.memory.views import Blobs, Storage, Writes
 from runtime.checkpoint.serde.base import SerializerProtocol
@@ -50,6 +51,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
     """
 
     immediate: ClassVar[bool] = True
+    takes_frozen = True
 
     def __init__(
         self, *, serde: SerializerProtocol | None = None, factory: Callable[..., dict[Any, Any]] = defaultdict
@@ -145,7 +147,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
                 seeds = {
                     channel: values[item]
                     for channel in walk.open
-                    if channel in versions and (item := (channel, versions[channel])) in values
+                    if (item := (channel, versions.get(channel))) in values
                 }
                 walk.visit([write[:3] for write in lineage.writes_of(ancestor.id)], seeds)
         histories = walk.histories()
@@ -176,7 +178,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         except TypeError as error:
             raise unsaveable(channel, thread_id, error) from error
         frame, extras = _frame(checkpoint)
-        record = Record(
+        record = record_of(
             checkpoint["id"],
             parent_id,
             frame,
@@ -187,20 +189,34 @@ class InMemorySaver(BaseCheckpointSaver[str]):
             lineage.add(record, blobs)
         return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": record.id}}
 
+    def keep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        id, at, versions, seen, updated, new, values = checkpoint
+        lineage, serde = self._lineage(shelf.thread_id, shelf.ns), self.serde
+        channel, blobs = "", dict[tuple[str, Version], Blob]()
+        try:
+            for channel, value in values.items():
+                before = lineage.value_at(parent_id, channel) if type(value) is list else None
+                blobs[channel, new[channel]] = freeze(value, serde, before)
+        except TypeError as error:
+            raise unsaveable(channel, shelf.thread_id, error) from error
+        rest = {"v": 4, "ts": at, "id": id, "updated_channels": updated}
+        record = Record(id, parent_id, versions, seen, rest, None, freeze(shelf.labelled(metadata), serde))
+        with self._lock:
+            lineage.add(record, blobs)
+
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         conf = config["configurable"]
-        thread_id = conf["thread_id"]
-        serde, channel, frozen = self.serde, "", list[Write]()
-        try:
-            for channel, value in writes:
-                frozen.append((task_id, channel, freeze(value, serde), task_path))
-        except TypeError as error:
-            raise unsaveable(channel, thread_id, error) from error
-        lineage = self._lineage(thread_id, conf.get("checkpoint_ns", ""))
-        with self._lock:
-            lineage.add_writes(conf["checkpoint_id"], frozen)
+        thread_id, ns, id = conf["thread_id"], conf.get("checkpoint_ns", ""), conf["checkpoint_id"]
+        self._keep_writes(thread_id, ns, id, writes, task_id, task_path)
+
+    def keep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        self._keep_writes(shelf.thread_id, shelf.ns, checkpoint_id, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         with self._lock:
@@ -276,6 +292,16 @@ class InMemorySaver(BaseCheckpointSaver[str]):
     ) -> None:
         self.put_writes(config, writes, task_id, task_path)
 
+    async def akeep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        self.keep(shelf, parent_id, checkpoint, metadata)
+
+    async def akeep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        self.keep_writes(shelf, checkpoint_id, writes, task_id, task_path)
+
     async def adelete_thread(self, thread_id: str) -> None:
         self.delete_thread(thread_id)
 
@@ -289,6 +315,19 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         self.prune(thread_ids, strategy=strategy)
 
     # -- helpers -------------------------------------------------------------------------------------------------------
+
+    def _keep_writes(
+        self, thread_id: str, ns: str, id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        serde, channel, frozen = self.serde, "", list[Write]()
+        try:
+            for channel, value in writes:
+                frozen.append((task_id, channel, freeze(value, serde), task_path))
+        except TypeError as error:
+            raise unsaveable(channel, thread_id, error) from error
+        lineage = self._lineage(thread_id, ns)
+        with self._lock:
+            lineage.add_writes(id, frozen)
 
     def _lineage(self, thread_id: str, ns: str) -> Lineage:
         """The lineage of a thread's namespace, which is made where there is none."""
@@ -314,7 +353,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         adopted = lineages[ns] = self._by_hand.pop((thread_id, ns), Lineage())
         for id, (checkpoint, metadata, parent_id) in found.items():
             frame, extras = _frame(self.serde.loads_typed(checkpoint))
-            adopted.add(Record(id, parent_id, frame, freeze(extras, self.serde) if extras else None, metadata), {})
+            adopted.add(record_of(id, parent_id, frame, freeze(extras, self.serde) if extras else None, metadata), {})
         return adopted
 
     def _covered(self, config: RunnableConfig | None) -> Iterator[tuple[str, str, Lineage]]:
@@ -347,15 +386,8 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         writes: Sequence[Write],
         config: RunnableConfig | None = None,
     ) -> CheckpointTuple:
-        serde, frame = self.serde, record.frame
-        checkpoint: dict[str, Any] = {
-            **frame,
-            "channel_versions": frame["channel_versions"].copy(),
-            "versions_seen": {node: seen.copy() for node, seen in frame["versions_seen"].items()},
-            "channel_values": {channel: thaw(blob, serde) for channel, blob in values.items()},
-        }
-        if frame.get("updated_channels") is not None:
-            checkpoint["updated_channels"] = [*frame["updated_channels"]]
+        serde, checkpoint = self.serde, record.frame()
+        checkpoint["channel_values"] = {channel: thaw(blob, serde) for channel, blob in values.items()}
         if record.extras is not None:
             checkpoint |= self._thaw(record.extras)
         return CheckpointTuple(
@@ -377,8 +409,6 @@ def _frame(checkpoint: Checkpoint) -> tuple[dict[str, Any], dict[str, Any]]:
     """The checkpoint without its values, its maps the saver's own; and what else the caller put into it."""
     frame: dict[str, Any] = {**checkpoint}
     frame.pop("channel_values", None)
-    if type(checkpoint) is FrozenCheckpoint:
-        return frame, {}
     extras = {key: frame.pop(key) for key in frame.keys() - _FRAME_KEYS}
     frame["channel_versions"] = dict(frame.get("channel_versions", {}))
     frame["versions_seen"] = {node: dict(seen) for node, seen in frame.get("versions_seen", {}).items()}

@@ -10,28 +10,44 @@ What must stay true:
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, writes_sort_key
+from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, Layers, timestamp, writes_sort_key
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.memory.blobs import Blob
 
 
 class Record(NamedTuple):
-    """A checkpoint without its values: the maps in `frame` belong to it."""
+    """A checkpoint without its values. `rest` are its atoms and its updated channels, `extras` what it says besides."""
 
     id: str
     parent_id: str | None
-    frame: dict[str, Any]
+    versions: Layers[Version]
+    seen: Layers[Mapping[str, Version]]
+    rest: Mapping[str, Any]
     extras: Blob
     metadata: Blob
 
-    @property
-    def versions(self) -> dict[str, Version]:
-        """The version of each channel."""
-        versions: dict[str, Version] = self.frame["channel_versions"]
-        return versions
+    def frame(self) -> dict[str, Any]:
+        """The checkpoint without values and extras: a new dict, whose maps are new as well."""
+        frame = {
+            **self.rest,
+            "channel_versions": self.versions.whole(),
+            "versions_seen": {node: dict(seen) for node, seen in self.seen.whole().items()},
+        }
+        if type(frame.get("ts")) is float:
+            frame["ts"] = timestamp(frame["ts"])
+        if frame.get("updated_channels") is not None:
+            frame["updated_channels"] = [*frame["updated_channels"]]
+        return frame
+
+
+def record_of(id: str, parent_id: str | None, frame: dict[str, Any], extras: Blob, metadata: Blob) -> Record:
+    """The record of a checkpoint without values, whose maps become the record's own."""
+    rest = {**frame}
+    versions, seen = rest.pop("channel_versions", {}), rest.pop("versions_seen", {})
+    return Record(id, parent_id, Layers(versions), Layers(seen), rest, extras, metadata)
 
 
 Write = tuple[str, str, Blob, str]
@@ -90,7 +106,7 @@ class Lineage:
     def values_of(self, record: Record) -> dict[str, Blob]:
         """The stored value of each of the checkpoint's channels that has one."""
         values = self.values
-        return {item[0]: values[item] for item in record.versions.items() if item in values}
+        return {item[0]: values[item] for item in record.versions.whole().items() if item in values}
 
     def value_at(self, checkpoint_id: str | None, channel: str) -> Blob:
         """The channel's stored value at a checkpoint; None where there is none."""
@@ -112,7 +128,7 @@ class Lineage:
         self.records = {id: self.records[id] for id in self.order if id in ids}
         self.order = list(self.records)
         self.writes = {id: writes for id, writes in self.writes.items() if id in self.records}
-        named = {item for record in self.records.values() for item in record.versions.items()}
+        named = {item for record in self.records.values() for item in record.versions.whole().items()}
         self.values = {item: value for item, value in self.values.items() if item in named}
 
     def needed_for(self, record: Record, metadata: CheckpointMetadata) -> set[str]:
@@ -145,4 +161,4 @@ def check(lineage: Lineage) -> None:
     assert lineage.order == sorted(lineage.records), "1"
     assert all(id == record.id for id, record in lineage.records.items()), "1"
     for record in lineage.records.values():
-        assert lineage.values_of(record).keys() <= record.versions.keys(), "2"
+        assert lineage.values_of(record).keys() <= record.versions.whole().keys(), "2"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from runtime.checkpoint.memory.blobs import AtomList, Blob, PackedList
-from runtime.checkpoint.memory.lineage import Lineage, Record
+from runtime.checkpoint.memory.lineage import Lineage, record_of
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 _serde = JsonPlusSerializer(allowed_msgpack_modules=None)
@@ -72,7 +72,7 @@ def _thread(held: Any) -> Any:
 
 def _plain(lineage: Lineage) -> list[Any]:
     records = [
-        [record.id, record.parent_id, record.frame, _plain_blob(record.extras), _plain_blob(record.metadata)]
+        [record.id, record.parent_id, record.frame(), _plain_blob(record.extras), _plain_blob(record.metadata)]
         for record in map(lineage.records.__getitem__, lineage.order)
     ]
     values = [[channel, version, _plain_blob(blob)] for (channel, version), blob in lineage.values.items()]
@@ -87,7 +87,7 @@ def _plain(lineage: Lineage) -> list[Any]:
 def _lineage(records: list[Any], values: list[Any], writes: list[Any]) -> Lineage:
     lineage = Lineage()
     for id, parent_id, frame, extras, metadata in records:
-        lineage.add(Record(id, parent_id, frame, _blob(extras), _blob(metadata)), {})
+        lineage.add(record_of(id, parent_id, frame, _blob(extras), _blob(metadata)), {})
     lineage.values = {(channel, version): _blob(blob) for channel, version, blob in values}
     for id, task_id, place, channel, value, task_path in writes:
         lineage.writes.setdefault(id, {})[task_id, place] = (task_id, channel, _blob(value), task_path)

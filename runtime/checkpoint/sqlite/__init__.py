@@ -19,6 +19,8 @@ from runtime.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    FrozenCheckpoint,
+    Shelf,
     get_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
@@ -71,6 +73,11 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end."""
         with closing(sqlite3.connect(conn_string, check_same_thread=False)) as conn:
             yield cls(conn, serde=serde, synchronous=synchronous)
+
+    @property
+    def takes_frozen(self) -> bool:
+        """True in our layout, once it is known to be the database's."""
+        return self._opened.layout is not None and self._opened.layout.frozen
 
     def setup(self) -> None:
         """Make the tables, where they are not there. Every method does so when it needs them."""
@@ -150,6 +157,19 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         thread_id, ns, _ = address(config)
         key = (thread_id, ns, config["configurable"]["checkpoint_id"])
         pairs = coded(self.serde, writes, thread_id)
+        self._on(lambda layout: layout.put_writes(self.conn, key, task_id, task_path, pairs))
+
+    def keep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        key, stored = (shelf.thread_id, shelf.ns, checkpoint.id), shelf.labelled(metadata)
+        record = self._on(_itself).kept(self.serde, key, parent_id, checkpoint, stored)
+        self._on(lambda layout: layout.put(self.conn, record))
+
+    def keep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        key, pairs = (shelf.thread_id, shelf.ns, checkpoint_id), coded(self.serde, writes, shelf.thread_id)
         self._on(lambda layout: layout.put_writes(self.conn, key, task_id, task_path, pairs))
 
     def delete_thread(self, thread_id: str) -> None:

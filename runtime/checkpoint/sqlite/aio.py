@@ -23,6 +23,8 @@ from runtime.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    FrozenCheckpoint,
+    Shelf,
     get_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
@@ -75,6 +77,11 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end."""
         async with aiosqlite.connect(conn_string) as conn:
             yield cls(conn, serde=serde, synchronous=synchronous)
+
+    @property
+    def takes_frozen(self) -> bool:
+        """True in our layout, once it is known to be the database's."""
+        return self._opened.layout is not None and self._opened.layout.frozen
 
     async def setup(self) -> None:
         """Open the connection and make the tables. Every method does so when it needs them."""
@@ -136,6 +143,19 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         pairs = coded(self.serde, writes, thread_id)
         await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
 
+    async def akeep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        key, stored = (shelf.thread_id, shelf.ns, checkpoint.id), shelf.labelled(metadata)
+        record = (await self._ready()).kept(self.serde, key, parent_id, checkpoint, stored)
+        await self._on(lambda layout, db: layout.put(db, record))
+
+    async def akeep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        key, pairs = (shelf.thread_id, shelf.ns, checkpoint_id), coded(self.serde, writes, shelf.thread_id)
+        await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
+
     async def adelete_thread(self, thread_id: str) -> None:
         await self._on(lambda layout, db: layout.delete_thread(db, str(thread_id)))
 
@@ -195,6 +215,16 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         self._from_outside("put_writes", lambda: self.aput_writes(config, writes, task_id, task_path))
+
+    def keep(
+        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+    ) -> None:
+        self._from_outside("keep", lambda: self.akeep(shelf, parent_id, checkpoint, metadata))
+
+    def keep_writes(
+        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        self._from_outside("keep_writes", lambda: self.akeep_writes(shelf, checkpoint_id, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
         self._from_outside("delete_thread", lambda: self.adelete_thread(thread_id))

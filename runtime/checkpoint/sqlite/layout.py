@@ -18,6 +18,7 @@ from runtime.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     DeltaWalk,
+    FrozenCheckpoint,
     PendingWrite,
 )
 from runtime.checkpoint.base.versions import Version
@@ -112,6 +113,20 @@ class Layout(ABC):
         new: Collection[str],
     ) -> Record:
         """The checkpoint as it will be stored; of its values those of the channels in `new` are new."""
+
+    frozen: ClassVar[bool] = False
+    """True where a checkpoint may be stored by what is new in it."""
+
+    def kept(
+        self,
+        serde: SerializerProtocol,
+        key: Key,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+    ) -> Record:
+        """The checkpoint as it will be stored, where the layout stores what is new in it."""
+        raise NotImplementedError(f"{type(self).__name__} stores whole checkpoints only.")
 
     @abstractmethod
     def put(self, db: sqlite3.Connection, record: Record) -> None:

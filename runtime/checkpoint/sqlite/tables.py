@@ -61,6 +61,7 @@ Place = tuple[str, str, str]
 class OurLayout(Layout):
     """Stores what a superstep changed."""
 
+    frozen: ClassVar[bool] = True
     checkpoints: ClassVar[str] = "pregel_checkpoints"
     writes: ClassVar[str] = "pregel_writes"
     columns: ClassVar[str] = "type, checkpoint, metadata_type, metadata, run_id"
@@ -100,14 +101,29 @@ class OurLayout(Layout):
             for channel in new:
                 if channel in values and channel in versions:
                     chosen.append((channel, versions[channel], serde.dumps_typed(values[channel])))
-            if type(checkpoint) is not FrozenCheckpoint:  # whoever made it may not say all that is new
-                for channel in (values.keys() & versions.keys()) - set(new):
-                    others.append((channel, versions[channel], serde.dumps_typed(values[channel])))
+            for channel in (values.keys() & versions.keys()) - set(new):  # the caller may not say all that is new
+                others.append((channel, versions[channel], serde.dumps_typed(values[channel])))
             inline = {channel: values[channel] for channel in values.keys() - versions.keys()}
             frame = serde.dumps_typed({**checkpoint, "channel_values": inline})
         except TypeError as error:
             raise cannot_save(serde, values.items(), key[0], error) from error
         return Record(key, parent_id, frame, serde.dumps_typed(metadata), _text(metadata.get("run_id")), chosen, others)
+
+    def kept(
+        self,
+        serde: SerializerProtocol,
+        key: Key,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+    ) -> Record:
+        values, new = checkpoint.values, checkpoint.new
+        try:
+            chosen = [(channel, new[channel], serde.dumps_typed(value)) for channel, value in values.items()]
+        except TypeError as error:
+            raise cannot_save(serde, values.items(), key[0], error) from error
+        frame = serde.dumps_typed(checkpoint._replace(values={}).whole())
+        return Record(key, parent_id, frame, serde.dumps_typed(metadata), _text(metadata.get("run_id")), chosen, ())
 
     def put(self, db: sqlite3.Connection, record: Record) -> None:
         thread_id, ns, id = record.key

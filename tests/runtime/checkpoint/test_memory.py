@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.channels.delta import DeltaSnapshot
-from runtime.checkpoint.base import FrozenCheckpoint, checkpoint_id, empty_checkpoint
+from runtime.checkpoint.base import FrozenCheckpoint, Layers, checkpoint_id, empty_checkpoint, shelf_of
 from runtime.checkpoint.memory import InMemorySaver, MemorySaver, PersistentDict
 from runtime.checkpoint.memory.lineage import check
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -117,11 +117,14 @@ def test_a_reader_cannot_change_what_is_stored(saver: InMemorySaver):
 
 
 def test_a_frozen_checkpoint_is_kept_without_copying_its_maps(saver: InMemorySaver):
-    checkpoint = FrozenCheckpoint(empty_checkpoint())
-    config = saver.put(ROOT, checkpoint, {}, {})
-    record = saver.storage["t"][""].records[config["configurable"]["checkpoint_id"]]
-    assert record.versions is checkpoint["channel_versions"]
-    assert saver.get(config) == checkpoint
+    shelf = shelf_of(saver, {"thread_id": "t", "checkpoint_ns": "", "user": "ada"}, {})
+    frozen = FrozenCheckpoint("1", 0.0, Layers({"a": 1}), Layers({"n": {"a": 1}}), ["a"], {"a": 1}, {"a": "value"})
+    saver.keep(shelf, None, frozen, {"source": "loop", "step": 1})
+    assert saver.storage["t"][""].records["1"].versions is frozen.versions
+    found = saver.get_tuple(ROOT)
+    assert found is not None
+    assert found.checkpoint == frozen.whole()
+    assert found.metadata == {"source": "loop", "step": 1, "user": "ada"}
 
 
 def test_an_old_checkpoint_keeps_the_keys_that_it_has(saver: InMemorySaver):

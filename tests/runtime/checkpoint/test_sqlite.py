@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from runtime.channels.delta import DeltaSnapshot
-from runtime.checkpoint.base import FrozenCheckpoint, checkpoint_id, empty_checkpoint
+from runtime.checkpoint.base import FrozenCheckpoint, Layers, checkpoint_id, empty_checkpoint, shelf_of
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
 from runtime.checkpoint.sqlite import SqliteSaver, SqliteSaverError
 from runtime.graph import START, StateGraph
@@ -98,10 +98,15 @@ def test_a_checkpoint_comes_back_whole(saver: SqliteSaver):
 
 def test_a_value_is_found_by_its_version(ours: SqliteSaver):
     first = put(ours, a="kept", b="old")
-    frozen = FrozenCheckpoint(empty_checkpoint(), channel_values={"a": "kept", "b": "new"})
-    frozen["channel_versions"] = {"a": 0, "b": 1}
-    second = ours.put(first, frozen, {}, {"b": 1})
-    assert ours.get(second)["channel_values"] == {"a": "kept", "b": "new"}
+    shelf = shelf_of(ours, {"thread_id": "t", "checkpoint_ns": ""}, {})
+    frozen = FrozenCheckpoint("3", 0.0, Layers({"a": 0, "b": 1}), Layers({}), None, {"b": 1}, {"b": "new"})
+    ours.keep(shelf, first["configurable"]["checkpoint_id"], frozen, {})
+    second = ours.get_tuple({"configurable": {**first["configurable"], "checkpoint_id": "3"}})
+    assert second is not None
+    assert (second.parent_config, second.checkpoint) == (
+        first,
+        frozen.whole() | {"channel_values": {"a": "kept", "b": "new"}},
+    )
     assert ours.get(first)["channel_values"] == {"a": "kept", "b": "old"}
     assert rows(ours, "pregel_values") == 3
 
