@@ -14,15 +14,15 @@ from contextlib import aclosing, closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
-from runtime._words import CONF, CONFIG_KEY_SCRATCHPAD, RESERVED, TASKS
+from runtime._words import CONF, CONFIG_KEY_SCRATCHPAD, TASKS
 from runtime.channels.base import BaseChannel
 from runtime.channels.topic import Topic
 from runtime.pregel import operations, schemas
 from runtime.pregel.adriver import AsyncDriver, adrive, asaver_answers
-from runtime.pregel.call import can_be_stopped, cannot_be_stopped
 from runtime.pregel.driver import SyncDriver, drive, saver_answers
 from runtime.pregel.effects import Invoke
-from runtime.pregel.enter import INTEGRATION, call_async, call_sync
+from runtime.pregel.enter import call_async, call_sync
+from runtime.pregel.fit import built, check_names
 from runtime.pregel.loop import Outcome, supersteps
 from runtime.pregel.migrate import migrate
 from runtime.pregel.nested import subgraphs_of
@@ -31,7 +31,8 @@ from runtime.pregel.output import invoked, printed, shaped, shaped_v2
 from runtime.pregel.policy import node_namespace
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.protocol import PregelProtocol
-from runtime.pregel.run import LIVE_MODES, Chunk, Outlet, Run, nudging, traced, whole_config
+from runtime.pregel.run import LIVE_MODES, Chunk, Outlet, Run, nudging, whole_config
+from runtime.pregel.traced import AsyncTold, Told
 from runtime.types import (
     CachePolicy,
     Checkpointer,
@@ -108,7 +109,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
             context_schema = context_schema or deprecated.pop("config_type")
         if deprecated:
             raise TypeError(f"Pregel() got an unexpected keyword argument {next(iter(deprecated))!r}")
-        self.nodes: dict[str, PregelNode] = {key: _built(key, node) for key, node in nodes.items()}
+        self.nodes: dict[str, PregelNode] = {key: built(key, node) for key, node in nodes.items()}
         self.channels: dict[str, Any] = dict(channels or {})
         if TASKS in self.channels and not isinstance(self.channels[TASKS], Topic):
             raise ValueError(f"The channel {TASKS!r} is the queue of Sends. Give your channel another name.")
@@ -143,7 +144,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
 
     def validate(self) -> Self:
         """This graph, if its nodes and channels fit together. ValueError that says what does not."""
-        _check_names(self)
+        check_names(self)
         listeners: dict[str, list[str]] = {}
         for name, node in self.nodes.items():
             for trigger in node.triggers:
@@ -318,7 +319,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         if live:
             outlet.put = nudging(chunks.append, driver.nudge)
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
-        with self._told(run, input) as told, closing(driver.stream(supersteps(run, input), chunks)) as stream:
+        with Told(self, run, input) as told, closing(driver.stream(supersteps(run, input), chunks)) as stream:
             while True:
                 try:
                     chunk = next(stream)
@@ -359,7 +360,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         run.outlets = (outlet, *self._printers(run, print_mode, debug), *run.outlets)
         shape = shaped_v2(self, run) if version == "v2" else shaped(asked, subgraphs)
         result: list[Outcome] = []
-        async with self._atold(run, input) as told:
+        async with AsyncTold(self, run, input) as told:
             async with aclosing(driver.stream(supersteps(run, input), chunks, result)) as stream:
                 async for chunk in stream:
                     yield shape(chunk)
@@ -411,7 +412,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
             output_keys=output_keys, breaks_before=interrupt_before, breaks_after=interrupt_after,
         )  # fmt: skip
         run.outlets = (*self._printers(run, print_mode, debug), *run.outlets)
-        with self._told(run, input) as told:
+        with Told(self, run, input) as told:
             outcome = drive(supersteps(run, input), SyncDriver(run, False).answers)
             told.output = outcome.output
         return invoked(self, outcome, version)
@@ -447,7 +448,7 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
             output_keys=output_keys, breaks_before=interrupt_before, breaks_after=interrupt_after,
         )  # fmt: skip
         run.outlets = (*self._printers(run, print_mode, debug), *run.outlets)
-        async with self._atold(run, input) as told:
+        async with AsyncTold(self, run, input) as told:
             outcome = await adrive(supersteps(run, input), AsyncDriver(run, False).answers)
             told.output = outcome.output
         return invoked(self, outcome, version)
@@ -486,12 +487,6 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
         if not modes:
             return ()
         return (Outlet(frozenset([modes] if isinstance(modes, str) else modes), False, printed, run.ns, False),)
-
-    def _told(self, run: Run, input: Any) -> _Told:
-        return _Told(self, run, input)
-
-    def _atold(self, run: Run, input: Any) -> _AsyncTold:
-        return _AsyncTold(self, run, input)
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -594,97 +589,6 @@ class Pregel(PregelProtocol[StateT, ContextT, InputT, OutputT], Generic[StateT, 
 
     def _cache_namespaces(self, nodes: Sequence[str] | None) -> list[tuple[str, ...]]:
         return [node_namespace(name, self.nodes[name]) for name in (nodes or self.nodes)]
-
-
-class _Told:
-    """A run as the callbacks hear of it: begun, ended, or failed. It costs nothing where nobody listens."""
-
-    def __init__(self, graph: Pregel[Any, Any, Any, Any], run: Run, input: Any) -> None:
-        self.graph = graph
-        self.run = run
-        self.input = input
-        self.output: Any = None
-
-    def _name(self) -> str:
-        return str(self.run.config.get("run_name") or self.graph.get_name())
-
-    def __enter__(self) -> Self:
-        config = self.run.config
-        if config.get("callbacks") or traced():
-            from langchain_core.runnables.config import get_callback_manager_for_config  # noqa: PLC0415
-
-            manager = get_callback_manager_for_config(config)
-            manager.add_metadata({**INTEGRATION, **config.get("metadata", {})})
-            self.run.manager = manager.on_chain_start(None, self.input, name=self._name(), run_id=config.get("run_id"))
-        return self
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        manager = self.run.manager
-        if manager is None or isinstance(error, GeneratorExit):
-            return
-        if error is not None:
-            manager.on_chain_error(error)
-        else:
-            manager.on_chain_end(self.output)
-
-
-class _AsyncTold(_Told):
-    async def __aenter__(self) -> Self:
-        config = self.run.config
-        if config.get("callbacks") or traced():
-            from langchain_core.runnables.config import get_async_callback_manager_for_config  # noqa: PLC0415
-
-            manager = get_async_callback_manager_for_config(config)
-            manager.add_metadata({**INTEGRATION, **config.get("metadata", {})})
-            self.run.manager = await manager.on_chain_start(
-                None, self.input, name=self._name(), run_id=config.get("run_id")
-            )
-        return self
-
-    async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        manager = self.run.manager
-        if manager is None or isinstance(error, GeneratorExit):
-            return
-        if error is not None:
-            await manager.on_chain_error(error)
-        else:
-            await manager.on_chain_end(self.output)
-
-
-def _built(name: str, node: Any) -> PregelNode:
-    if isinstance(node, PregelNode):
-        return node
-    if isinstance(node, NodeBuilder):
-        return node.build()
-    raise TypeError(f"Node {name!r} is a {type(node).__name__}, but a Pregel's nodes are PregelNode or NodeBuilder.")
-
-
-def _check_names(graph: Pregel[Any, Any, Any, Any]) -> None:
-    known = graph.channels
-    for name in (*known, *graph.nodes):
-        if name in RESERVED and name != TASKS:
-            raise ValueError(f"{name!r} is a reserved word and cannot name a channel or a node. Choose another name.")
-    subscribed: set[str] = set()
-    for name, node in graph.nodes.items():
-        for channel in (*as_names(node.channels), *node.triggers):
-            if channel not in known:
-                raise ValueError(f"Node {name!r} listens to {channel!r}, which is no channel of this graph.")
-        subscribed.update(node.triggers)
-        if node.timeout is not None and not can_be_stopped(node.bound):
-            raise ValueError(cannot_be_stopped(f"Node {name!r}"))
-    for channel in as_names(graph.input_channels):
-        if channel not in known:
-            raise ValueError(f"The input channel {channel!r} is no channel of this graph.")
-    if not any(channel in subscribed for channel in as_names(graph.input_channels)):
-        raise ValueError(f"No node is woken by the input ({', '.join(as_names(graph.input_channels))}).")
-    for what in (graph.output_channels, graph.stream_channels or ()):
-        for channel in as_names(what):
-            if channel not in known:
-                raise ValueError(f"The output channel {channel!r} is no channel of this graph.")
-    for nodes in (graph.interrupt_before_nodes, graph.interrupt_after_nodes):
-        for name in () if nodes == "*" else nodes:
-            if name not in graph.nodes:
-                raise ValueError(f"A breakpoint is set at {name!r}, which is no node of this graph.")
 
 
 def _durability(durability: Durability | None, kwargs: dict[str, Any]) -> Durability | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -435,39 +433,3 @@ def whole_config(graph_config: RunnableConfig | None, config: RunnableConfig | N
     if not config and not graph_config and var_child_runnable_config.get() is None:
         return {"tags": [], "metadata": {}, "callbacks": None, "recursion_limit": DEFAULT_RECURSION_LIMIT, CONF: {}}
     return ensure_config(graph_config, config)
-
-
-def traced() -> bool:
-    """True when some tracer or global handler of langchain-core would see a run."""
-    return _langsmith_on() or ("langchain_core.tracers.context" in sys.modules and _has_hooks())
-
-
-def _langsmith_on() -> bool:
-    helpers = sys.modules.get("langsmith.run_helpers")
-    if helpers is not None:  # a program that says so by its context, or runs inside a traced function, has loaded it
-        here = helpers.get_tracing_context()
-        if here["enabled"] is not None:
-            return bool(here["enabled"])
-        if here["parent"] is not None:
-            return True
-    return environment_traces()
-
-
-@lru_cache(maxsize=1)
-def environment_traces() -> bool:
-    """True when the environment switches LangSmith on. It is read once in a process, as LangSmith's client reads it."""
-    names = ("LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING")
-    return any(_on(name) for name in names)
-
-
-def _has_hooks() -> bool:
-    from langchain_core.tracers import context  # noqa: PLC0415 - looked at only where it is loaded already
-
-    return (
-        any(var.get() is not None or (env is not None and _on(env)) for var, _, _, env in context._configure_hooks)
-        or context.tracing_v2_callback_var.get() is not None
-    )
-
-
-def _on(name: str) -> bool:
-    return os.environ.get(name, "").lower() in ("true", "1")

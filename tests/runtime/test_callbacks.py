@@ -11,7 +11,7 @@ from langsmith.run_helpers import get_current_run_tree, tracing_context
 from runtime.callbacks import GraphCallbackHandler
 from runtime.func import entrypoint, task
 from runtime.graph import START
-from runtime.pregel.run import environment_traces, traced
+from runtime.pregel.traced import environment_traces, traced
 from runtime.types import Command, TracePolicy, interrupt, omit_payload
 from tests.runtime.scenarios.build import builder, says, thread
 
