@@ -154,6 +154,10 @@ def _warn_of_config(func: Any, text: str) -> None:
     )
 
 
+_PLAIN = frozenset({dict, list, tuple, str, int, bool, type(None)})
+"""What functions mostly answer. To ask an abstract class whether it is a Runnable costs as much as a small node."""
+
+
 class RunnableCallable(Runnable[Any, Any]):
     """A function of one input as a Runnable, in one colour or both.
 
@@ -226,7 +230,7 @@ class RunnableCallable(Runnable[Any, Any]):
                 f"'{self.name}' is async and was called by a sync run. Use the async call: ainvoke, astream or abatch."
             )
         answer = self.func(input, **self.arguments(config)) if self.wants or self.kwargs else self.func(input)
-        if self.recurse and isinstance(answer, Runnable):
+        if self.recurse and type(answer) not in _PLAIN and isinstance(answer, Runnable):
             return answer.invoke(input, config)
         return answer
 
@@ -237,7 +241,7 @@ class RunnableCallable(Runnable[Any, Any]):
             answer = await self.afunc(input, **arguments)
         else:
             answer = await in_thread(cast("Callable[..., Any]", self.func), input, **arguments)
-        if self.recurse and isinstance(answer, Runnable):
+        if self.recurse and type(answer) not in _PLAIN and isinstance(answer, Runnable):
             return await answer.ainvoke(input, config)
         return answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import AsyncIterator, Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -138,9 +138,16 @@ def closings(task: Task, manager: Any, output: Any, error: BaseException | None)
 
 def _chunks(manager: Any, output: Any) -> list[Callable[[], Any]]:
     """The calls that give the output, as the one chunk that it is, to the handlers that look on while a run streams."""
-    lookers = [handler for handler in manager.handlers if isinstance(handler, _StreamingCallbackHandler)]
+    lookers = [handler for handler in manager.handlers if _looks_on(type(handler))]  # type: ignore[arg-type]  # a class can be hashed
+    if not lookers:
+        return []
     give = _agive if isinstance(manager, AsyncRunManager) else _give
     return [partial(give, handler, manager.run_id, output) for handler in lookers]
+
+
+@lru_cache(maxsize=256)
+def _looks_on(kind: type[Any]) -> bool:
+    return issubclass(kind, _StreamingCallbackHandler)
 
 
 def _give(handler: Any, run_id: UUID, output: Any) -> None:
