@@ -22,7 +22,7 @@ from runtime.pregel.main import Pregel
 from runtime.pregel.moves import Move
 from runtime.pregel.node import PregelNode
 from runtime.pregel.schemas import mapper_of
-from runtime.pregel.write import Branch, branch_channel
+from runtime.pregel.write import Branch, Writer, branch_channel
 from runtime.typing import ContextT, InputT, OutputT, StateT
 
 if TYPE_CHECKING:
@@ -170,42 +170,61 @@ class _Parts:
             **builder.managed,
             START: EphemeralValue(builder.input_schema),
         }
-        self.nodes: dict[str, PregelNode] = {START: self._start(builder.input_schema)}
         # A set has no order of its own, and the writes of a task should come in the same order in every process.
         edges, joins = sorted(builder.edges), sorted(builder.waiting_edges)
         branches = {source: dict(named) for source, named in builder.branches.items() if named}
         self.shape = Shape(dict(specs), edges, joins, branches)
-        for name, spec in specs.items():
-            self._add_node(name, spec)
+        self.triggers = {name: [self._waking(name, spec)] for name, spec in specs.items()}
+        self.writers: dict[str, list[Writer]] = {
+            START: [self._start_writes(builder.input_schema)],
+            **{name: [self.writes(name, self.keys, self.fields, self.targets)] for name in specs},
+        }
         for start, end in edges:
             if end != END:
-                self.nodes[start].writers.append(Wake(((branch_channel(end), None),)))
+                self.writers[start].append(Wake(((branch_channel(end), None),)))
         for starts, end in joins:
             if end != END:
                 self._add_join(starts, end, specs[end].defer)
-        for source, named in branches.items():
-            schema = self.state_schema if source == START else specs[source].input_schema
-            self.nodes[source].branches.extend(self._branch(source, n, spec, schema) for n, spec in named.items())
+        self.nodes: dict[str, PregelNode] = {START: self._start()}
+        for name, spec in specs.items():
+            self.nodes[name] = self._node(name, spec)
 
-    def _start(self, input_schema: Any) -> PregelNode:
+    def _start_writes(self, input_schema: Any) -> Writer:
         keys = tuple(key for key, field in self.schemas[input_schema].items() if not is_managed_value(field))
-        return PregelNode(
-            channels=START,
-            triggers=(START,),
-            tags=(TAG_HIDDEN,),
-            writers=(self.writes(START, frozenset(keys), keys, self.targets),),
-        )
+        return self.writes(START, frozenset(keys), keys, self.targets)
 
-    def _add_node(self, name: str, spec: StateNodeSpec) -> None:
+    def _waking(self, name: str, spec: StateNodeSpec) -> str:
+        """The channel that wakes a node."""
         channel = branch_channel(name)
         self.channels[channel] = LastValueAfterFinish(Any) if spec.defer else EphemeralValue(Any, guard=False)
+        return channel
+
+    def _add_join(self, starts: tuple[str, ...], end: str, defer: bool) -> None:
+        channel = f"join:{'+'.join(starts)}:{end}"
+        barrier = NamedBarrierValueAfterFinish if defer else NamedBarrierValue
+        self.channels[channel] = barrier(str, set(starts))
+        self.triggers[end].append(channel)
+        for start in starts:
+            self.writers[start].append(Wake(((channel, start),)))
+
+    def _start(self) -> PregelNode:
+        return PregelNode(
+            channels=START,
+            triggers=[START],
+            tags=[TAG_HIDDEN],
+            writers=self.writers[START],
+            branches=self._branches(START, self.state_schema),
+        )
+
+    def _node(self, name: str, spec: StateNodeSpec) -> PregelNode:
         read = self._read(spec.input_schema)
-        self.nodes[name] = PregelNode(
+        return PregelNode(
             channels=read.channels,
-            triggers=(channel,),
+            triggers=self.triggers[name],
             mapper=read.mapper,
             bound=spec.runnable,
-            writers=(self.writes(name, self.keys, self.fields, self.targets),),
+            writers=self.writers[name],
+            branches=self._branches(name, spec.input_schema),
             metadata=spec.metadata,
             retry_policy=spec.retry_policy,
             cache_policy=spec.cache_policy,
@@ -215,13 +234,9 @@ class _Parts:
             handles_errors=spec.is_error_handler,
         )
 
-    def _add_join(self, starts: tuple[str, ...], end: str, defer: bool) -> None:
-        channel = f"join:{'+'.join(starts)}:{end}"
-        barrier = NamedBarrierValueAfterFinish if defer else NamedBarrierValue
-        self.channels[channel] = barrier(str, set(starts))
-        self.nodes[end].triggers.append(channel)
-        for start in starts:
-            self.nodes[start].writers.append(Wake(((channel, start),)))
+    def _branches(self, source: str, schema: Any) -> Sequence[Branch]:
+        named = self.shape.branches.get(source)
+        return [self._branch(source, name, spec, schema) for name, spec in named.items()] if named else ()
 
     def _branch(self, source: str, name: str, spec: BranchSpec, read_schema: Any) -> Branch:
         read = self._read(read_schema if spec.input_schema is None else spec.input_schema)

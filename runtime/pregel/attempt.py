@@ -63,7 +63,7 @@ def finish_idle(run: Run, task: Task) -> bool:
     if run.watched or run.manager is not None:
         return False
     try:
-        task.writes = [pair for writer in task.proc.runs for pair in writer(task.input)]
+        task.writes = [pair for writer in task.proc.writers for pair in writer(task.input)]
         if run.program.deltas:
             with_ids(run.program, task.writes)
         task.finished = True
@@ -97,12 +97,12 @@ def _once(run: Run, task: Task) -> Routine[None]:
                 raise
             raise NodeCancelledError(task.node) from error
         writes = task.writes = list(task.sent)
-        for writer in node.runs:
+        for writer in node.writers:
             writes += writer(output)
         if run.program.deltas:
             with_ids(run.program, writes)
         if node.branches:
-            for index, branch in enumerate(node.branches, len(node.runs) + 2):
+            for index, branch in enumerate(node.branches, len(node.writers) + 2):
                 state = task.read(branch.read, fresh=True)
                 asked = branch.input(None if state is MISSING else state, output)
                 answer = yield Invoke(branch.path, asked, config if manager is None else below(config, manager, index))

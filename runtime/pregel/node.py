@@ -27,7 +27,8 @@ class PregelNode:
     `channels` is what it reads: a name (the bare value; the node does not run while that channel is empty) or names
     (a dict of those that hold a value), passed through `mapper` if there is one. It is woken when one of `triggers`
     has a newer version than it has seen. `bound` runs on that input; `writers` and `branches` make writes of its
-    answer. `handler` names the node that takes over when its tries are used up.
+    answer. `handler` names the node that takes over when its tries are used up. `all_triggers` are the triggers in the
+    order that a task's id is made of; an `idle` node runs no code of anybody's: it hands its input on to its writers.
     """
 
     def __init__(
@@ -49,13 +50,13 @@ class PregelNode:
         handler: str | None = None,
         handles_errors: bool = False,
     ) -> None:
-        self.channels = channels if isinstance(channels, str) else list(channels)
-        self.triggers = list(triggers)
+        self.channels = channels
+        self.triggers = triggers
         self.mapper = mapper
         self.bound = bound if bound is not None else DEFAULT_BOUND
-        self.writers = list(writers)
-        self.branches = list(branches)
-        self.tags = list(tags)
+        self.writers = writers
+        self.branches = branches
+        self.tags = tags
         self.metadata = dict(metadata or {})
         self.retry_policy = as_policies(retry_policy)
         self.cache_policy = cache_policy
@@ -64,6 +65,8 @@ class PregelNode:
         self._subgraphs = None if subgraphs is None else list(subgraphs)
         self.handler = handler
         self.handles_errors = handles_errors
+        self.all_triggers = tuple(sorted(triggers))
+        self.idle = self.bound is DEFAULT_BOUND and not branches
 
     @property
     def hidden(self) -> bool:
@@ -76,21 +79,6 @@ class PregelNode:
         from runtime.pregel.nested import graphs_in  # noqa: PLC0415 - it knows Pregel, which is made of nodes
 
         return graphs_in(self.bound) if self._subgraphs is None else self._subgraphs
-
-    @cached_property
-    def all_triggers(self) -> tuple[str, ...]:
-        """The triggers, sorted: what a task of this node tells, and what its id is made of."""
-        return tuple(sorted(self.triggers))
-
-    @cached_property
-    def idle(self) -> bool:
-        """True for a node that runs no code of anybody's: it hands its input on to its writers."""
-        return self.bound is DEFAULT_BOUND and not self.branches
-
-    @cached_property
-    def runs(self) -> tuple[Writer, ...]:
-        """The writers, as the engine walks them."""
-        return tuple(self.writers)
 
     def copy(self, update: Mapping[str, Any] | None = None) -> PregelNode:
         """A node with the same settings, some of them replaced; nothing computed is carried over."""
@@ -209,11 +197,11 @@ class NodeBuilder:
     def build(self) -> PregelNode:
         """The node."""
         return PregelNode(
-            channels=self._channels,
-            triggers=self._triggers,
+            channels=self._channels if isinstance(self._channels, str) else list(self._channels),
+            triggers=list(self._triggers),
             bound=self._bound,
             writers=list(self._writes),
-            tags=self._tags,
+            tags=list(self._tags),
             metadata=self._metadata,
             retry_policy=self._retry_policy or None,
             cache_policy=self._cache_policy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, PREVIOUS, TASKS
@@ -43,8 +43,13 @@ class Program:
     def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:
         self.nodes: Mapping[str, PregelNode] = graph.nodes
         self.order = {name: index for index, name in enumerate(graph.nodes)}
-        self.managed: dict[str, ManagedValueSpec] = {k: v for k, v in graph.channels.items() if is_managed_value(v)}
-        self.channels: dict[str, Channel] = {k: v for k, v in graph.channels.items() if isinstance(v, BaseChannel)}
+        self.managed: dict[str, ManagedValueSpec] = {}
+        self.channels: dict[str, Channel] = {}
+        for name, field in graph.channels.items():
+            if isinstance(field, BaseChannel):
+                self.channels[name] = field
+            elif is_managed_value(field):
+                self.managed[name] = field
         listeners: dict[str, list[str]] = defaultdict(list)
         for name, node in graph.nodes.items():
             for trigger in node.triggers:
@@ -55,35 +60,43 @@ class Program:
         self.stream_channels = graph.stream_channels_asis
         self.output_names = frozenset(as_names(self.output_channels))
         self.stream_names = frozenset(as_names(self.stream_channels))
-        read = self._readable()
-        self.readable = dict.fromkeys(name for name in self.channels if name in read)
-        names = self.channels.items()
-        self.kinds: Mapping[str, str] = {n: type(c).__name__ for n, c in names}
-        self.silent = frozenset(n for n, c in names if c.reacts_to_silence)
-        self.finishing = frozenset(n for n, c in names if c.may_finish)
-        self.consumable = frozenset(n for n, c in names if c.may_consume)
-        self.defaulted = frozenset(n for n, c in names if getattr(c, "has_default", False))
-        self.untracked = frozenset(n for n, c in names if isinstance(c, UntrackedValue))
+        read = self._read()
+        known = {PREVIOUS, *(name for names in read for name in as_names(names))} - {TASKS}
+        self.readable = dict.fromkeys(name for name in self.channels if name in known)
+        wide = [names for names in read if not isinstance(names, str) and len(names) > _MANY]
+        self._wide = {id(names): names for names in wide if [*self.readable] == [*names]}
+        self._sort_channels()
         self.vanishing = bool(self.silent & self.output_names)
-        self.deltas = tuple(n for n, c in names if isinstance(c, DeltaChannel))
-        self.initial = tuple(n for n, c in names if c.from_checkpoint(MISSING).is_available())
         self.pulls: dict[str, str] = {}
-        self._wide = {id(names): names for names in self._read_together() if [*self.readable] == [*names]}
 
-    def _readable(self) -> set[str]:
-        found = {*self.output_names, *self.stream_names, PREVIOUS}
+    def _read(self) -> Iterable[str | Sequence[str]]:
+        """What nodes, routers and callers read: a name, or names together. A list that many share is there once."""
+        read = [self.output_channels, self.stream_channels]
         for node in self.nodes.values():
-            found.update(as_names(node.channels))
-            for branch in node.branches:
-                found.update(as_names(branch.read))
-        return found - {TASKS}
+            read.append(node.channels)
+            if node.branches:
+                read += [branch.read for branch in node.branches]
+        return {id(names): names for names in read}.values()
 
-    def _read_together(self) -> Iterator[Sequence[str]]:
-        """The lists of many channels that nodes, routers and callers read."""
-        read: list[str | Sequence[str]] = [self.output_channels, self.stream_channels]
-        for node in self.nodes.values():
-            read += [node.channels, *(branch.read for branch in node.branches)]
-        return (names for names in read if not isinstance(names, str) and len(names) > _MANY)
+    def _sort_channels(self) -> None:
+        """The channels by what their classes do, each class asked once."""
+        names_of: dict[type[Channel], list[str]] = defaultdict(list)
+        for name, channel in self.channels.items():
+            names_of[type(channel)].append(name)
+
+        def those(hold: Callable[[type[Channel]], bool]) -> frozenset[str]:
+            return frozenset(name for kind, names in names_of.items() if hold(kind) for name in names)
+
+        self.kinds: Mapping[str, str] = {name: type(channel).__name__ for name, channel in self.channels.items()}
+        self.silent = those(lambda kind: kind.reacts_to_silence)
+        self.finishing = those(lambda kind: kind.may_finish)
+        self.consumable = those(lambda kind: kind.may_consume)
+        self.untracked = those(lambda kind: issubclass(kind, UntrackedValue))
+        reducing = those(lambda kind: hasattr(kind, "has_default"))
+        self.defaulted = frozenset(name for name in reducing if self.channels[name].has_default)  # type: ignore[attr-defined]  # looked for above
+        deltas = those(lambda kind: issubclass(kind, DeltaChannel))
+        self.deltas = tuple(name for name in self.channels if name in deltas)
+        self.initial = tuple(n for n, c in self.channels.items() if c.from_checkpoint(MISSING).is_available())
 
     def is_whole(self, names: str | Sequence[str]) -> bool:
         """True for a list of many channels that is all that is readable, in the order of the channels."""
