@@ -71,6 +71,8 @@ def invoked(graph: Pregel[Any, Any, Any, Any], outcome: Outcome, version: str) -
     """The result of `invoke`."""
     output = outcome.output
     if version == "v2":
+        if outcome.interrupts and not isinstance(output, dict):
+            output = {}  # what stopped has no value yet
         return GraphOutput(as_schema(graph, output, "output"), outcome.interrupts)
     if not outcome.interrupts:
         return output

@@ -87,7 +87,7 @@ def _begins(run: Run, event: SuperstepPlanned) -> Payloads:
 
 
 def _ends(run: Run, event: TaskFinished) -> Payloads:
-    silent = event.hidden or event.status in ("cached", "cancelled")
+    silent = event.hidden or event.status in ("cached", "cancelled") or (event.interrupts and _is_call(event))
     if not silent and (event.interrupts or not isinstance(event.error, (GraphInterrupt, ParentCommand))):
         yield debug.result_payload(event, run.program.stream_channels)
 

@@ -139,3 +139,22 @@ def test_a_task_outside_of_a_run_and_wrong_entrypoints_say_what_is_wrong():
 
     with pytest.raises(ValueError, match="timeout.*sync"):
         task(timeout=1)(lambda x: x)
+
+
+def test_a_tasks_question_has_no_end_in_the_stream_but_its_callers_has(colour, saver):
+    @task
+    def asks(x):
+        return interrupt("go?")
+
+    @entrypoint(checkpointer=saver)
+    def main(x):
+        return asks(x).result()
+
+    chunks = colour.stream(main, 1, thread(), stream_mode="tasks")
+    assert [chunk["name"] for chunk in chunks if "result" in chunk] == ["main"]
+
+
+def test_a_function_that_asks_has_an_empty_value_in_version_2(colour, saver):
+    main = entrypoint(checkpointer=saver)(lambda x: interrupt("go?"))
+    result = colour.invoke(main, 1, thread(), version="v2")
+    assert (result.value, [question.value for question in result.interrupts]) == ({}, ["go?"])
