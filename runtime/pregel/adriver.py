@@ -72,6 +72,7 @@ class AsyncDriver:
         self.inbox: deque[Any] = deque()
         self.arrived = asyncio.Event()
         self.running: dict[asyncio.Task[Any], Task] = {}
+        self.keep: Callable[[Task], fx.Routine[None]] | None = None
         width = run.config.get("max_concurrency")
         self.width = asyncio.Semaphore(width) if width else None
         self.writer = AsyncWriter() if run.durability == "async" and run.saver is not None else None
@@ -93,6 +94,7 @@ class AsyncDriver:
     # -- tasks --------------------------------------------------------------------------------------------------------
 
     async def _start(self, effect: fx.Start) -> fx.Finished | None:
+        self.keep = effect.keep
         if effect.alone and not self.live:
             return await self._run_here(effect.tasks[0])
         for task in effect.tasks:
@@ -139,6 +141,8 @@ class AsyncDriver:
     async def _called(self, task: Task) -> Any:
         if not task.finished:
             await self._run_called(task)
+            if self.keep is not None and self.run.saver is not None:
+                await adrive(self.keep(task), self.answers)
         return result_of(task)
 
     async def _run_called(self, task: Task) -> None:

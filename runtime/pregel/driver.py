@@ -79,6 +79,7 @@ class SyncDriver:
         self.waiting: deque[tuple[Task, Context]] = deque()
         self.called: dict[CalledFuture, None] = {}
         self.stopped = False
+        self.keep: Callable[[Task], fx.Routine[None]] | None = None
         self.live = live or run.graph.step_timeout is not None
         self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
@@ -101,6 +102,7 @@ class SyncDriver:
     def _start(self, effect: fx.Start) -> fx.Finished | None:
         tasks = effect.tasks
         count = len(tasks)
+        self.keep = effect.keep
         if effect.alone and not self.live:
             return self._run_here(tasks[0], copy_context())
         for task in tasks:
@@ -150,6 +152,11 @@ class SyncDriver:
             self.cut_off(task)
         for future in list(self.called):
             future.cancel_call()
+
+    def keep_called(self, task: Task) -> None:
+        """Store what a called task's end leaves behind, before its caller hears of it."""
+        if self.keep is not None and self.run.saver is not None and not self.stopped:
+            drive(self.keep(task), self.answers)
 
     def cut_off(self, task: Task) -> None:
         """Tell that the task will not begin."""
@@ -267,6 +274,7 @@ class CalledFuture(Future[Any]):
             return
         try:
             self._context.run(run_called, driver.run, task)
+            driver.keep_called(task)
         except BaseException as error:
             task.error = error
         driver.inbox.put(fx.Finished(task))

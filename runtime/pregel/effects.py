@@ -6,7 +6,7 @@ each event to whoever watches. The typed helpers at the end are the only place t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from runtime.events import Event
@@ -27,10 +27,12 @@ class Start(NamedTuple):
     """Run these tasks; each is answered by a `Finished` in the inbox.
 
     `alone` says that there is one, and nothing else runs: its `Finished` may be the reply.
+    A task that one of these calls is kept by `keep` before its caller has the result.
     """
 
     tasks: Sequence[Task]
     alone: bool
+    keep: Callable[[Task], Routine[None]]
 
 
 class Cancel(NamedTuple):

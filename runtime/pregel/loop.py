@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from runtime._words import (
@@ -266,7 +267,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     ends = _Ends()
     if len(idle) < left:
         waiting = [task for task in running if task not in idle] if idle else running
-        first = yield Start(waiting, len(waiting) == 1)
+        first = yield Start(waiting, len(waiting) == 1, partial(keep, run, progress))
         if first is not None:
             ready.append(first)
     while left:
@@ -291,7 +292,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
         handler = _handler_of(run, progress, task)
         yield from commit(run, progress, task)
         if handler is not None:
-            first = yield Start([handler], left == 0)
+            first = yield Start([handler], left == 0, partial(keep, run, progress))
             left += 1
             running.append(handler)
             progress.tasks.append(handler)
@@ -360,16 +361,22 @@ def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
         if run.watched:  # its result was stored by an earlier run, and streams showed it then
             yield told.finished(run, progress, task)._replace(hidden=True)
         return
+    yield from keep(run, progress, task)
+    if task.finished and run.tell_finished is not None and not task.hidden:
+        run.tell_finished(task.node)
+    if run.watched:
+        yield told.finished(run, progress, task)
+
+
+def keep(run: Run, progress: Progress, task: Task) -> Routine[None]:
+    """Store what a task's end leaves behind, once. Where a called task has ended, it may be in another thread."""
+    if task.id in progress.paths or (task.called and task.cached and task.cache_key is None):
+        return
     writes = _to_store(run, progress, task)
     if writes:
         yield from store(run, progress, task.id, writes, task.path)
-    if task.finished:
-        if run.cache is not None and task.cache_key is not None and not task.cached:
-            yield CachePut({task.cache_key: task.writes})
-        if run.tell_finished is not None and not task.hidden:
-            run.tell_finished(task.node)
-    if run.watched:
-        yield told.finished(run, progress, task)
+    if task.finished and run.cache is not None and task.cache_key is not None and not task.cached:
+        yield CachePut({task.cache_key: task.writes})
 
 
 def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]:

@@ -197,7 +197,7 @@ def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
     if run.durability == "exit" and outlives and not progress.applying:
         if progress.unsaved or (progress.changed and progress.saved_id is None):
             yield from _save(run, progress)
-        for id, writes in progress.pending.items():
+        for id, writes in list(progress.pending.items()):  # a thread that was left behind may still add to them
             if id in progress.paths and progress.saved_id is not None:
                 path = task_path_str(progress.paths[id])
                 yield SaveWrites(_shelf(progress), progress.saved_id, writes, id, path)

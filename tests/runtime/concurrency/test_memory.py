@@ -3,11 +3,13 @@
 import asyncio
 import gc
 import sys
+import threading
 from contextlib import aclosing, suppress
 from itertools import pairwise
 
 import pytest
 
+from runtime._workers import workers
 from runtime.checkpoint.memory import InMemorySaver
 from runtime.func import entrypoint, task
 from runtime.graph import START
@@ -149,6 +151,9 @@ def _only_new_objects_are_looked_at():
 
 
 def blocks():
+    caught_up = threading.Event()
+    workers.submit(caught_up.set)  # behind all that the threads have still to do
+    assert caught_up.wait(30)
     gc.collect()
     return sys.getallocatedblocks()
 
