@@ -6,6 +6,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from workbench import magics
 from workbench.drawing import Drawing
@@ -22,9 +23,14 @@ def compiled(engine, **more):
     return graph.compile(**more)
 
 
+def new_shell():
+    """A shell that keeps no history: its file is nobody's business here."""
+    return InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+
+
 @pytest.fixture
 def shell():
-    ip = InteractiveShell()
+    ip = new_shell()
     magics.load_ipython_extension(ip)
     yield ip
     magics.unload_ipython_extension(ip)
@@ -83,7 +89,7 @@ def test_loading_twice_is_loading_once(shell):
 
 
 def test_unloading_puts_everything_back(engine):
-    ip = InteractiveShell()
+    ip = new_shell()
     formatter = ip.display_formatter.mimebundle_formatter
     app = compiled(engine)
     formatter.for_type(type(app), lambda *args, **kw: {"text/plain": "mine"})
@@ -98,7 +104,7 @@ def test_unloading_puts_everything_back(engine):
 
 
 def test_a_reloaded_extension_works(engine):
-    ip = InteractiveShell()
+    ip = new_shell()
     for _ in range(2):
         magics.load_ipython_extension(ip)
         assert "agent" in shown(ip, compiled(engine))["text/plain"]
