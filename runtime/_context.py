@@ -7,7 +7,6 @@ sets that config when a task begins, so that `interrupt`, `get_config`, nested g
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,14 +57,6 @@ class TaskContext:
     closed = False
     last_sign = 0.0
     watched_signs = True
-
-    def read(self, names: str | Sequence[str], fresh: bool = False) -> Any:
-        """What the task may read now: the state it was planned on; with `fresh`, its own writes so far on top."""
-        raise NotImplementedError
-
-    def send(self, writes: Sequence[tuple[str, Any]]) -> None:
-        """Add writes to the task, before those that its answer makes."""
-        raise NotImplementedError
 
     def beat(self) -> None:
         """The task is alive: its idle timeout starts anew."""
