@@ -24,6 +24,7 @@ from runtime.pregel.called import call
 from runtime.pregel.main import Pregel
 from runtime.pregel.node import PregelNode, as_policies
 from runtime.pregel.policy import task_namespace
+from runtime.pregel.trusted import trusting
 from runtime.types import CachePolicy, RetryPolicy, TimeoutPolicy
 from runtime.warnings import LangGraphDeprecatedSinceV05, LangGraphDeprecatedSinceV10
 
@@ -231,7 +232,7 @@ class entrypoint(Generic[S]):
             cache_policy=self.cache_policy,
             timeout=self.timeout,
         )
-        return Pregel(
+        graph: Pregel[Any, Any, Any, Any] = Pregel(
             nodes={name: node},
             channels={
                 START: EphemeralValue(input_type),
@@ -248,6 +249,7 @@ class entrypoint(Generic[S]):
             cache=self.cache,
             context_schema=self.context_schema,
         )
+        return trusting(graph)
 
 
 def _ended(output: Any) -> Sequence[tuple[str, Any]]:

@@ -28,6 +28,7 @@ from runtime.graph.schema import Channel, fields_of
 from runtime.managed.base import ManagedValueSpec, is_managed_value
 from runtime.pregel.call import coerce_to_runnable
 from runtime.pregel.schemas import name_of
+from runtime.pregel.trusted import trusting
 from runtime.types import TimeoutPolicy, ensure_valid_checkpointer
 from runtime.typing import ContextT, InputT, OutputT, StateT
 from runtime.warnings import LangGraphDeprecatedSinceV05, LangGraphDeprecatedSinceV10
@@ -318,11 +319,8 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         checkpointer = ensure_valid_checkpointer(checkpointer)
         before, after = _breakpoints(interrupt_before), _breakpoints(interrupt_after)
         self.validate([*(before if before != "*" else ()), *(after if after != "*" else ())])
-        return compile_graph(
-            self,
-            self._specs(),
-            Settings(checkpointer, cache, store, before, after, debug, name or "LangGraph", transformers),
-        )
+        settings = Settings(checkpointer, cache, store, before, after, debug, name or "LangGraph", transformers)
+        return trusting(compile_graph(self, self._specs(), settings))
 
     def _specs(self) -> dict[str, StateNodeSpec]:
         """The nodes with the defaults filled in, and the default error handler as a node of its own."""
