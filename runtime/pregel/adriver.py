@@ -20,7 +20,7 @@ from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
-from runtime.pregel.driver import Abandoned, call_cache_key, put_call, writes_call
+from runtime.pregel.driver import Abandoned, call_cache_key, put_arguments, writes_arguments
 from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.projections import publish
@@ -373,10 +373,18 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
         return await saver.aget_delta_channel_history(config=e.config, channels=e.channels)
 
     async def put(e: fx.SaveCheckpoint) -> None:
-        await submit(*put_call(saver.akeep if e.shelf.frozen else saver.aput, e))
+        if e.shelf.frozen:
+            await submit(saver.akeep, *e)
+            return
+        if e.last is not None:
+            await put_writes(fx.SaveWrites(e.shelf, e.last))
+        await submit(saver.aput, *put_arguments(e))
 
     async def put_writes(e: fx.SaveWrites) -> None:
-        await submit(*writes_call(saver.akeep_writes if e.shelf.frozen else saver.aput_writes, e))
+        if e.shelf.frozen:
+            await submit(saver.akeep_writes, *e)
+        else:
+            await submit(saver.aput_writes, *writes_arguments(saver.aput_writes, e))
 
     return {
         fx.Load: get,

@@ -439,10 +439,21 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
         return function()
 
     def put(e: fx.SaveCheckpoint) -> None:
-        submit(*put_call(saver.keep if e.shelf.frozen else saver.put, e))
+        if e.shelf.frozen:
+            if behind is None:
+                saver.keep(*e)
+            else:
+                behind.submit(saver.keep, *e)
+            return
+        if e.last is not None:
+            put_writes(fx.SaveWrites(e.shelf, e.last))
+        submit(saver.put, *put_arguments(e))
 
     def put_writes(e: fx.SaveWrites) -> None:
-        submit(*writes_call(saver.keep_writes if e.shelf.frozen else saver.put_writes, e))
+        if e.shelf.frozen:
+            submit(saver.keep_writes, *e)
+        else:
+            submit(saver.put_writes, *writes_arguments(saver.put_writes, e))
 
     return {
         fx.Load: lambda e: read(lambda: saver.get_tuple(e.config)),
@@ -456,20 +467,17 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
     }
 
 
-def put_call(put: Callable[..., Any], effect: fx.SaveCheckpoint) -> tuple[Any, ...]:
-    """The call that stores a checkpoint, as `keep` takes it or as `put` does."""
-    shelf, parent_id, checkpoint, metadata = effect
-    if shelf.frozen:
-        return (put, *effect)
-    return put, shelf.config(parent_id), checkpoint.whole(), metadata, dict(checkpoint.new)
+def put_arguments(effect: fx.SaveCheckpoint) -> tuple[Any, ...]:
+    """What `put` is called with."""
+    checkpoint = effect.checkpoint
+    return effect.shelf.config(effect.parent_id), checkpoint.whole(), effect.metadata, dict(checkpoint.new)
 
 
-def writes_call(put_writes: Callable[..., Any], effect: fx.SaveWrites) -> tuple[Any, ...]:
-    """The call that stores a task's writes, as `keep_writes` or `put_writes` takes them; older ones take no path."""
-    if effect.shelf.frozen:
-        return (put_writes, *effect)
-    arguments = (effect.shelf.config(effect.checkpoint_id), effect.writes, effect.task_id)
-    return (put_writes, *arguments, effect.task_path) if _takes_path(put_writes) else (put_writes, *arguments)
+def writes_arguments(put_writes: Callable[..., Any], effect: fx.SaveWrites) -> tuple[Any, ...]:
+    """What `put_writes` is called with; older savers take no task path."""
+    id, writes, task_id, task_path = effect.written
+    arguments = (effect.shelf.config(id), list(writes), task_id)
+    return (*arguments, task_path) if _takes_path(put_writes) else arguments
 
 
 _paths: dict[Any, bool] = {}

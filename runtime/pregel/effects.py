@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.base import Runnable
 
-    from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple, FrozenCheckpoint, Shelf
+    from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple, FrozenCheckpoint, Shelf, Written
     from runtime.pregel.task import Task
 
 T = TypeVar("T")
@@ -70,22 +70,23 @@ class LoadDeltas(NamedTuple):
 
 
 class SaveCheckpoint(NamedTuple):
-    """Store a checkpoint after its parent; where the shelf is not of frozen ones, it holds all values."""
+    """Store a checkpoint after its parent; where the shelf is not of frozen ones, it holds all values.
+
+    Before it, store what the task wrote that finished last.
+    """
 
     shelf: Shelf
     parent_id: str | None
     checkpoint: FrozenCheckpoint
     metadata: CheckpointMetadata
+    last: Written | None = None
 
 
 class SaveWrites(NamedTuple):
     """Store the writes of a task beside a checkpoint."""
 
     shelf: Shelf
-    checkpoint_id: str
-    writes: Sequence[tuple[str, Any]]
-    task_id: str
-    task_path: str
+    written: Written
 
 
 class Flush(NamedTuple):

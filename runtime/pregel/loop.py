@@ -9,7 +9,8 @@ writes of those tasks that have finished since; a thread that is taken up again 
 What must stay true:
 
 1. A write of superstep N is read by no task of superstep N, but by the routers of its own task.
-2. A task's writes are stored before anybody is told that it has finished.
+2. A task's writes are stored before anybody is told that it has finished. Those of the task that ends a superstep,
+   where nobody is told, go to the saver with the checkpoint that follows, or, when there is none, as the run ends.
 3. A superstep is applied whole or not at all: a failure leaves the last barrier, with what had finished beside it.
 4. Whatever happens, the saver has been flushed and `RunFinished` told before the caller gets the result.
 """
@@ -56,13 +57,14 @@ from runtime.pregel.effects import (
     Finished,
     Receive,
     Routine,
+    SaveWrites,
     Spawned,
     Start,
     cache_get,
 )
 from runtime.pregel.plan import Planner
 from runtime.pregel.policy import cache_key, node_namespace
-from runtime.pregel.progress import Progress, advance, forget, persist, settle, store, versions_before
+from runtime.pregel.progress import Progress, advance, forget, persist, settle, shelf_of, store, versions_before
 from runtime.pregel.start import begin, restore
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import UNFINISHED, Task, is_outcome
@@ -263,7 +265,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
-    bare = run.saver is None and run.cache is None and run.tell_finished is None and not run.watched
+    quiet = run.cache is None and run.tell_finished is None and not run.watched
     ends = _Ends()
     if len(idle) < left:
         waiting = [task for task in running if task not in idle] if idle else running
@@ -285,9 +287,11 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
             continue
         left -= 1
         task = message.task
-        if bare and task.finished:
+        if quiet and task.finished and (run.saver is None or not (left or task.called)):
             if not task.writes:
                 task.writes = [(NO_WRITES, None)]
+            if run.saver is not None:  # nobody hears of this end before the barrier, where it is stored
+                progress.held = store(run, progress, task.id, _to_store(run, progress, task), task.path)
             continue
         handler = _handler_of(run, progress, task)
         yield from commit(run, progress, task)
@@ -373,18 +377,20 @@ def keep(run: Run, progress: Progress, task: Task) -> Routine[None]:
     if task.id in progress.paths or (task.called and task.cached and task.cache_key is None):
         return
     writes = _to_store(run, progress, task)
-    if writes:
-        yield from store(run, progress, task.id, writes, task.path)
+    written = store(run, progress, task.id, writes, task.path) if writes else None
+    if written is not None:
+        yield SaveWrites(shelf_of(progress), written)
     if task.finished and run.cache is not None and task.cache_key is not None and not task.cached:
         yield CachePut({task.cache_key: task.writes})
 
 
-def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]:
+def _to_store(run: Run, progress: Progress, task: Task) -> Sequence[tuple[str, Any]]:
     answers = [(RESUME, list(task.resumes))] if task.resumes else []
     if task.finished:
         if not task.writes:
             task.writes = [(NO_WRITES, None)]
-        return [*_tracked(run, task.writes), *answers]
+        writes = _tracked(run, task.writes)
+        return [*writes, *answers] if answers else writes
     if task.interrupts:
         return [(INTERRUPT, task.interrupts), *answers]
     if task.error is None or isinstance(task.error, _CONTROL) or is_invalid_resume(task.error):
@@ -394,11 +400,11 @@ def _to_store(run: Run, progress: Progress, task: Task) -> list[tuple[str, Any]]
     return [(ERROR, task.error), *source, *answers, *([(INTERRUPT, ())] if asked_before else [])]
 
 
-def _tracked(run: Run, writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def _tracked(run: Run, writes: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, Any]]:
     """The writes without the channels that nothing stores, in the arguments of Sends too."""
     untracked = run.program.untracked
     if not untracked:
-        return list(writes)
+        return writes
     return [
         (channel, run.program.tracked(value) if channel == TASKS else value)
         for channel, value in writes

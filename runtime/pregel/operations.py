@@ -23,7 +23,7 @@ from runtime._words import (
     TASKS,
     THREAD_ID,
 )
-from runtime.checkpoint.base import shelf_of
+from runtime.checkpoint.base import Written, shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
@@ -287,7 +287,8 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
         made.append((yield from _as_node(site, thread, item, tasks, found is None, len(updates), index, taken)))
     if found is not None and (live or (yield from _is_newest(key, found))):
         for task in made:  # beside an older one stands what its other children were made of
-            yield SaveWrites(_shelf(site), found.checkpoint["id"], task.writes, task.id, task_path_str(task.path))
+            written = Written(found.checkpoint["id"], task.writes, task.id, task_path_str(task.path))
+            yield SaveWrites(_shelf(site), written)
     thread.advance(made)
     return (yield from _save(site, thread, found, "update"))
 

@@ -7,9 +7,10 @@ until the run ends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, RESUME
+from runtime.checkpoint.base import Written
 from runtime.pregel.deltas import COUNTERS, apart, counted, overwrites, unlogged
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
 from runtime.pregel.state import Maps, State, Step
@@ -17,10 +18,10 @@ from runtime.pregel.task import Task, task_path_str
 from runtime.pregel.update import NextVersion, int_version
 
 if TYPE_CHECKING:
-    from runtime.checkpoint.base import CheckpointMetadata, Shelf
+    from runtime.checkpoint.base import Shelf
     from runtime.pregel.run import Run
 
-Pending = dict[str, list[tuple[str, Any]]]
+Pending = dict[str, Sequence[tuple[str, Any]]]
 """Stored writes, by task."""
 
 
@@ -32,9 +33,9 @@ class Progress:
     """
 
     __slots__ = (
-        "applying", "beside", "changed", "found", "last_output", "log", "maps", "metadata", "moved", "next_version",
-        "origin", "parent_id", "paths", "pending", "replayed", "saved_id", "seen", "shelf", "shown", "source", "state",
-        "step", "stop", "tasks", "unsaved", "whole",
+        "applying", "beside", "changed", "found", "held", "last_output", "log", "maps", "metadata", "moved",
+        "next_version", "origin", "parent_id", "paths", "pending", "replayed", "saved_id", "seen", "shelf",
+        "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
 
     def __init__(self, run: Run, state: State, step: int, stop: int, saved_id: str | None, pending: Pending) -> None:
@@ -47,9 +48,10 @@ class Progress:
         self.pending = pending
         self.found: Pending = {}
         self.paths: dict[str, Any] = {}
-        self.metadata: Mapping[str, Any] = {}
+        self.metadata: Any = {}
         self.changed: dict[str, Any] = {}
         self.seen: dict[str, Mapping[str, Any]] = {}
+        self.held: Written | None = None
         self.shelf: Shelf | None = run.shelf() if run.saver is not None else None
         self.maps: Maps | None = state.maps() if self.shelf is not None and self.shelf.frozen else None
         self.tasks: list[Task] = []
@@ -97,7 +99,8 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
     state = progress.state
     if run.saver is not None:
         state.checkpoint_id, state.old = run.new_checkpoint_id(), False
-        progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **_deltas(run, progress)}
+        counters = _deltas(run, progress) if run.program.deltas else {}
+        progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **counters}
         if run.durability != "exit":
             yield from _save(run, progress)
         else:
@@ -108,8 +111,6 @@ def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
 def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
     """The counters of delta channels; those that this checkpoint must hold whole are noted in `progress.whole`."""
     program = run.program
-    if not program.deltas:
-        return {}
     if not progress.beside:  # nothing may stand beside the parent, or what another child of it did
         state, known = progress.state, progress.saved_id is not None
         progress.whole |= apart(state) if known else state.versions.keys() & set(program.deltas)
@@ -119,31 +120,34 @@ def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
 
 
 def _save(run: Run, progress: Progress) -> Routine[None]:
-    state = progress.state
+    state, changed, whole, metadata = progress.state, progress.changed, progress.whole, progress.metadata
     if progress.log:
         yield from _save_log(run, progress)
-    for name in progress.whole & state.versions.keys():
-        progress.changed[name] = state.versions[name]  # a saver that stores by version has not stored it before
-    if progress.maps is not None:
-        progress.maps = progress.maps[0].over(progress.changed), progress.maps[1].over(progress.seen)
-    checkpoint = state.to_checkpoint(
-        state.checkpoint_id, run.clock(), progress.changed, progress.whole, progress.maps
-    )  # fmt: skip
+    if whole:  # a saver that stores by version has not stored them before
+        changed.update({name: state.versions[name] for name in whole if name in state.versions})
+    maps = progress.maps
+    if maps is not None:
+        maps = progress.maps = maps[0].over(changed), maps[1].over(progress.seen)
+    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), changed, whole, maps)
     progress.changed, progress.seen = {}, {}
     progress.whole, progress.beside = frozenset(), True
     progress.parent_id = progress.saved_id
-    metadata = cast("CheckpointMetadata", progress.metadata)
-    yield SaveCheckpoint(_shelf(progress), progress.saved_id, checkpoint, metadata)
+    yield SaveCheckpoint(shelf_of(progress), progress.saved_id, checkpoint, metadata, progress.held)
+    progress.held = None
     progress.saved_id = state.checkpoint_id
     progress.unsaved = False
 
 
-def store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: Any) -> Routine[None]:
-    """Store writes beside the checkpoint that the superstep started from; a new thread has none for its first words."""
-    progress.pending[task_id] = list(writes)
+def store(run: Run, progress: Progress, task_id: str, writes: Sequence[tuple[str, Any]], path: Any) -> Written | None:
+    """Remember writes beside the checkpoint that the superstep started from, and tell what of it is to be stored now.
+
+    A new thread has no checkpoint for its first words, and durability "exit" stores them in the end.
+    """
+    progress.pending[task_id] = writes
     progress.paths[task_id] = path
-    if run.saver is not None and run.durability != "exit" and progress.saved_id is not None:
-        yield SaveWrites(_shelf(progress), progress.saved_id, list(writes), task_id, task_path_str(path))
+    if run.saver is None or run.durability == "exit" or progress.saved_id is None:
+        return None
+    return Written(progress.saved_id, writes, task_id, task_path_str(path))
 
 
 def forget(run: Run, progress: Progress, step: Step) -> None:
@@ -181,9 +185,9 @@ def _save_log(run: Run, progress: Progress) -> Routine[None]:
     if log and progress.saved_id is None:
         progress.saved_id = progress.origin
         empty = State(run.program, progress.origin).to_checkpoint(progress.origin, run.clock(), {})
-        yield SaveCheckpoint(_shelf(progress), None, empty, {"step": -2})
+        yield SaveCheckpoint(shelf_of(progress), None, empty, {"step": -2})
     for id, path, writes in log:
-        yield SaveWrites(_shelf(progress), progress.saved_id or progress.origin, writes, id, path)
+        yield SaveWrites(shelf_of(progress), Written(progress.saved_id or progress.origin, writes, id, path))
 
 
 def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
@@ -193,17 +197,21 @@ def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
     """
     if run.saver is None:
         return
+    if progress.held is not None:
+        yield SaveWrites(shelf_of(progress), progress.held)
+        progress.held = None
     outlives = unfinished or not run.nested or run.graph.checkpointer is True
     if run.durability == "exit" and outlives and not progress.applying:
         if progress.unsaved or (progress.changed and progress.saved_id is None):
             yield from _save(run, progress)
         for id, writes in list(progress.pending.items()):  # a thread that was left behind may still add to them
             if id in progress.paths and progress.saved_id is not None:
-                path = task_path_str(progress.paths[id])
-                yield SaveWrites(_shelf(progress), progress.saved_id, writes, id, path)
+                written = Written(progress.saved_id, writes, id, task_path_str(progress.paths[id]))
+                yield SaveWrites(shelf_of(progress), written)
     yield Flush()
 
 
-def _shelf(progress: Progress) -> Shelf:
+def shelf_of(progress: Progress) -> Shelf:
+    """Where the run stores what it does."""
     assert progress.shelf is not None, "a run without a saver stores nothing"
     return progress.shelf

@@ -241,7 +241,7 @@ class Run:
         if config.get("callbacks"):
             self.lifecycle = get_async_graph_callback_manager_for_config(config) or None
         self.caller: Callable[[Task], Any] | None = None
-        self.stored: dict[str, list[tuple[str, Any]]] = {}
+        self.stored: Mapping[str, Sequence[tuple[str, Any]]] = {}
         self.run_id = config.get("run_id")
         self.template: dict[str, Any] = self._template()
 

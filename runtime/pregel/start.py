@@ -14,11 +14,11 @@ from runtime.errors import EmptyInputError
 from runtime.pregel import told
 from runtime.pregel.commands import command_writes, input_writes
 from runtime.pregel.deltas import rebuild, unread
-from runtime.pregel.effects import Routine, list_checkpoints, load, load_deltas
+from runtime.pregel.effects import Routine, SaveWrites, list_checkpoints, load, load_deltas
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner
 from runtime.pregel.program import as_names
-from runtime.pregel.progress import Pending, Progress, advance, forget, persist, store, versions_before
+from runtime.pregel.progress import Pending, Progress, advance, forget, persist, shelf_of, store, versions_before
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task
 from runtime.pregel.update import update
@@ -59,15 +59,15 @@ def _from_nothing(run: Run) -> Progress:
 def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
     state = State.restored(run.program, run.graph.migrated(found.checkpoint))
     step = found.metadata.get("step", -2) + 1
-    beside: Pending = {}
+    beside: dict[str, list[tuple[str, Any]]] = {}
     for task_id, channel, value in found.pending_writes or ():
         beside.setdefault(task_id, []).append((channel, value))
-    pending = dict(beside)
+    pending: Pending = {**beside}
     if stale:  # what a caller said without a task belongs to the checkpoint; what tasks did does not
         said = [pair for pair in beside.get(NULL_TASK_ID, ()) if pair[0] != RESUME]
         pending = {NULL_TASK_ID: said} if said else {}
     progress = Progress(run, state, step, step + run.limit + 1, found.checkpoint["id"], pending)
-    progress.found = beside
+    progress.found = {**beside}
     progress.metadata = found.metadata
     if found.parent_config is not None:
         progress.parent_id = found.parent_config[CONF].get(CHECKPOINT_ID)
@@ -133,7 +133,9 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
         if given:
             stored = [pair for pair in stored if pair[0] != RESUME] + given
             if not progress.replayed:  # a replay's words belong to the fork that it begins with
-                yield from store(run, progress, NULL_TASK_ID, stored, "")
+                written = store(run, progress, NULL_TASK_ID, stored, "")
+                if written is not None:
+                    yield SaveWrites(shelf_of(progress), written)
     elif not spent:
         run.answers.first.extend(value for channel, value in stored if channel == RESUME)
     null = [(channel, value) for channel, value in stored if channel != RESUME]

@@ -175,11 +175,18 @@ class Task(TaskContext):
 
 def task_path_str(path: Any) -> str:
     """A path as text that sorts as the writes are applied: pulls by name, then pushes by index."""
+    if type(path) is tuple and len(path) == 2 and path[0] == PULL:
+        return _pulled(path[1])
     if isinstance(path, (tuple, list)):
         return "~" + ", ".join(task_path_str(part) for part in path)
     if isinstance(path, int):
         return f"{path:010d}"
     return str(path)
+
+
+@lru_cache(maxsize=1024)
+def _pulled(node: str) -> str:
+    return f"~{PULL}, {node}"
 
 
 @lru_cache(maxsize=64)

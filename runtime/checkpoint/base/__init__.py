@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, N
 from typing_extensions import TypedDict
 
 from runtime._words import ERROR, INTERRUPT, MISSING, RESUME, SCHEDULED
-from runtime.checkpoint.base.frozen import FrozenCheckpoint, Layers, Shelf, timestamp
+from runtime.checkpoint.base.frozen import FrozenCheckpoint, Layers, Shelf, Written, timestamp
 from runtime.checkpoint.base.id import checkpoint_id, uuid6
 from runtime.checkpoint.serde.base import SerializerProtocol, maybe_add_typed_methods, with_allowlist
 from runtime.checkpoint.serde.encrypted import EncryptedSerializer
@@ -50,6 +50,7 @@ __all__ = (
     "PendingWrite",
     "SerializerProtocol",
     "Shelf",
+    "Written",
     "checkpoint_id",
     "copy_checkpoint",
     "create_checkpoint",
@@ -342,25 +343,34 @@ class BaseCheckpointSaver(Generic[V]):
         return False
 
     def keep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
-        """Keep a checkpoint by what is new in it: what `put` does, for savers that `takes_frozen`."""
+        """Keep a checkpoint by what is new in it: what `put` does, for savers that `takes_frozen`.
+
+        `last` is what the task wrote that finished last before it. It is kept also where the checkpoint can't be.
+        """
         raise self._lacks("keep")
 
     async def akeep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
         raise self._lacks("akeep")
 
-    def keep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
+    def keep_writes(self, shelf: Shelf, written: Written) -> None:
         """Keep what a task wrote: what `put_writes` does, for savers that `takes_frozen`."""
         raise self._lacks("keep_writes")
 
-    async def akeep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
+    async def akeep_writes(self, shelf: Shelf, written: Written) -> None:
         raise self._lacks("akeep_writes")
 
     def delete_thread(self, thread_id: str) -> None:

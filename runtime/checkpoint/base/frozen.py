@@ -89,6 +89,15 @@ class FrozenCheckpoint(NamedTuple):
         }
 
 
+class Written(NamedTuple):
+    """What a task wrote, and the checkpoint beside which it is stored: the one that its superstep started from."""
+
+    checkpoint_id: str
+    writes: Sequence[tuple[str, Any]]
+    task_id: str
+    task_path: str
+
+
 class Shelf:
     """Where the checkpoints of a run lie, and what its caller wants to stand beside each.
 

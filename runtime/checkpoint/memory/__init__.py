@@ -23,6 +23,7 @@ from runtime.checkpoint.base import (
     DeltaWalk,
     FrozenCheckpoint,
     Shelf,
+    Written,
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
@@ -170,7 +171,8 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         thread_id, ns, parent_id = conf["thread_id"], conf.get("checkpoint_ns", ""), get_checkpoint_id(config)
         lineage = self._lineage(thread_id, ns)
         serde, values = self.serde, checkpoint["channel_values"]
-        channel, blobs = "", dict[tuple[str, Version], Blob]()
+        channel = ""
+        blobs: dict[tuple[str, Version], Blob] = {}
         try:
             for channel, version in new_versions.items():
                 if channel in values:
@@ -178,31 +180,35 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         except TypeError as error:
             raise unsaveable(channel, thread_id, error) from error
         frame, extras = _frame(checkpoint)
-        record = record_of(
-            checkpoint["id"],
-            parent_id,
-            frame,
-            freeze(extras, serde) if extras else None,
-            freeze(get_checkpoint_metadata(config, metadata), serde),
-        )
+        stored = freeze(get_checkpoint_metadata(config, metadata), serde)
+        record = record_of(checkpoint["id"], parent_id, frame, freeze(extras, serde) if extras else None, stored)
         with self._lock:
             lineage.add(record, blobs)
         return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": record.id}}
 
     def keep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
         id, at, versions, seen, updated, new, values = checkpoint
         lineage, serde = self._lineage(shelf.thread_id, shelf.ns), self.serde
-        channel, blobs = "", dict[tuple[str, Version], Blob]()
+        frozen = {} if last is None else self._keep_writes(lineage, shelf.thread_id, last)
+        channel = ""
+        blobs: dict[tuple[str, Version], Blob] = {}
         try:
             for channel, value in values.items():
+                if channel in frozen and frozen[channel][0] is value:
+                    blobs[channel, new[channel]] = frozen[channel][1]
+                    continue
                 before = lineage.value_at(parent_id, channel) if type(value) is list else None
                 blobs[channel, new[channel]] = freeze(value, serde, before)
         except TypeError as error:
             raise unsaveable(channel, shelf.thread_id, error) from error
-        rest = {"v": 4, "ts": at, "id": id, "updated_channels": updated}
-        record = Record(id, parent_id, versions, seen, rest, None, freeze(shelf.labelled(metadata), serde))
+        record = Record(id, parent_id, versions, seen, at, updated, None, freeze(shelf.labelled(metadata), serde))
         with self._lock:
             lineage.add(record, blobs)
 
@@ -210,13 +216,11 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         conf = config["configurable"]
-        thread_id, ns, id = conf["thread_id"], conf.get("checkpoint_ns", ""), conf["checkpoint_id"]
-        self._keep_writes(thread_id, ns, id, writes, task_id, task_path)
+        thread_id, written = conf["thread_id"], Written(conf["checkpoint_id"], writes, task_id, task_path)
+        self._keep_writes(self._lineage(thread_id, conf.get("checkpoint_ns", "")), thread_id, written)
 
-    def keep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        self._keep_writes(shelf.thread_id, shelf.ns, checkpoint_id, writes, task_id, task_path)
+    def keep_writes(self, shelf: Shelf, written: Written) -> None:
+        self._keep_writes(self._lineage(shelf.thread_id, shelf.ns), shelf.thread_id, written)
 
     def delete_thread(self, thread_id: str) -> None:
         with self._lock:
@@ -293,14 +297,17 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         self.put_writes(config, writes, task_id, task_path)
 
     async def akeep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
-        self.keep(shelf, parent_id, checkpoint, metadata)
+        self.keep(shelf, parent_id, checkpoint, metadata, last)
 
-    async def akeep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        self.keep_writes(shelf, checkpoint_id, writes, task_id, task_path)
+    async def akeep_writes(self, shelf: Shelf, written: Written) -> None:
+        self.keep_writes(shelf, written)
 
     async def adelete_thread(self, thread_id: str) -> None:
         self.delete_thread(thread_id)
@@ -316,18 +323,23 @@ class InMemorySaver(BaseCheckpointSaver[str]):
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
-    def _keep_writes(
-        self, thread_id: str, ns: str, id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        serde, channel, frozen = self.serde, "", list[Write]()
+    def _keep_writes(self, lineage: Lineage, thread_id: str, written: Written) -> dict[str, tuple[Any, Blob]]:
+        """Keep what a task wrote, and tell the last value of each channel with its blob, where another may share it."""
+        serde, channel = self.serde, ""
+        pairs: list[tuple[str, Blob]] = []
+        frozen: dict[str, tuple[Any, Blob]] = {}
+        id, writes, task_id, task_path = written
         try:
             for channel, value in writes:
-                frozen.append((task_id, channel, freeze(value, serde), task_path))
+                blob = freeze(value, serde)
+                pairs.append((channel, blob))
+                if type(blob) is tuple:
+                    frozen[channel] = (value, blob)
         except TypeError as error:
             raise unsaveable(channel, thread_id, error) from error
-        lineage = self._lineage(thread_id, ns)
         with self._lock:
-            lineage.add_writes(id, frozen)
+            lineage.add_writes(id, task_id, task_path, pairs)
+        return frozen
 
     def _lineage(self, thread_id: str, ns: str) -> Lineage:
         """The lineage of a thread's namespace, which is made where there is none."""
@@ -386,7 +398,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         writes: Sequence[Write],
         config: RunnableConfig | None = None,
     ) -> CheckpointTuple:
-        serde, checkpoint = self.serde, record.frame()
+        serde, checkpoint = self.serde, record.checkpoint()
         checkpoint["channel_values"] = {channel: thaw(blob, serde) for channel, blob in values.items()}
         if record.extras is not None:
             checkpoint |= self._thaw(record.extras)

@@ -10,44 +10,43 @@ What must stay true:
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, Layers, timestamp, writes_sort_key
+from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, FrozenCheckpoint, Layers, writes_sort_key
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.memory.blobs import Blob
 
 
 class Record(NamedTuple):
-    """A checkpoint without its values. `rest` are its atoms and its updated channels, `extras` what it says besides."""
+    """A checkpoint without its values, as the engine made it; what was put by hand has a `frame` with all it said."""
 
     id: str
     parent_id: str | None
     versions: Layers[Version]
     seen: Layers[Mapping[str, Version]]
-    rest: Mapping[str, Any]
-    extras: Blob
+    at: float
+    updated: Sequence[str] | None
+    frame: Mapping[str, Any] | None
     metadata: Blob
+    extras: Blob = None
 
-    def frame(self) -> dict[str, Any]:
+    def checkpoint(self) -> dict[str, Any]:
         """The checkpoint without values and extras: a new dict, whose maps are new as well."""
-        frame = {
-            **self.rest,
-            "channel_versions": self.versions.whole(),
-            "versions_seen": {node: dict(seen) for node, seen in self.seen.whole().items()},
-        }
-        if type(frame.get("ts")) is float:
-            frame["ts"] = timestamp(frame["ts"])
-        if frame.get("updated_channels") is not None:
-            frame["updated_channels"] = [*frame["updated_channels"]]
-        return frame
+        if self.frame is None:
+            return FrozenCheckpoint(self.id, self.at, self.versions, self.seen, self.updated, {}, {}).whole()
+        seen = {node: dict(seen) for node, seen in self.seen.whole().items()}
+        whole = {**self.frame, "channel_versions": self.versions.whole(), "versions_seen": seen}
+        if whole.get("updated_channels") is not None:
+            whole["updated_channels"] = [*whole["updated_channels"]]
+        return whole
 
 
 def record_of(id: str, parent_id: str | None, frame: dict[str, Any], extras: Blob, metadata: Blob) -> Record:
     """The record of a checkpoint without values, whose maps become the record's own."""
-    rest = {**frame}
-    versions, seen = rest.pop("channel_versions", {}), rest.pop("versions_seen", {})
-    return Record(id, parent_id, Layers(versions), Layers(seen), rest, extras, metadata)
+    frame = {**frame}
+    versions, seen = frame.pop("channel_versions", {}), frame.pop("versions_seen", {})
+    return Record(id, parent_id, Layers(versions), Layers(seen), 0.0, None, frame, metadata, extras)
 
 
 Write = tuple[str, str, Blob, str]
@@ -57,13 +56,21 @@ Write = tuple[str, str, Blob, str]
 class Lineage:
     """The checkpoints of one thread in one namespace."""
 
-    __slots__ = ("order", "records", "values", "writes")
+    __slots__ = ("_late", "_writes", "order", "records", "values")
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
         self.order: list[str] = []
         self.values: dict[tuple[str, Version], Blob] = {}
-        self.writes: dict[str, dict[tuple[str, int], Write]] = {}
+        self._writes: dict[str, dict[tuple[str, int], Write]] = {}
+        self._late: dict[str, list[tuple[str, str, Sequence[tuple[str, Blob]]]]] = {}
+
+    @property
+    def writes(self) -> dict[str, dict[tuple[str, int], Write]]:
+        """The pending writes of each checkpoint, by task and place."""
+        for id in [*self._late]:
+            self._place(id)
+        return self._writes
 
     def add(self, record: Record, values: dict[tuple[str, Version], Blob]) -> None:
         """Keep a checkpoint; one of the same id is replaced. It is found last, so it is found whole or not at all."""
@@ -77,16 +84,18 @@ class Lineage:
         else:
             insort(self.order, record.id)
 
-    def add_writes(self, checkpoint_id: str, writes: Collection[Write]) -> None:
-        """Keep a task's writes, all or none: a place from 0 up is taken once, one below 0 is overwritten."""
-        kept = self.writes.setdefault(checkpoint_id, {})
-        taken: dict[tuple[str, int], Write] = {}
-        for index, write in enumerate(writes):
-            place = WRITES_IDX_MAP.get(write[1], index)
-            key = (write[0], place)
-            if place < 0 or key not in kept:
-                taken[key] = write
-        kept.update(taken)
+    def add_writes(self, checkpoint_id: str, task_id: str, task_path: str, writes: Sequence[tuple[str, Blob]]) -> None:
+        """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
+        self._late.setdefault(checkpoint_id, []).append((task_id, task_path, writes))
+
+    def _place(self, checkpoint_id: str) -> None:
+        """Put writes that nobody has read yet in their places."""
+        kept = self._writes.setdefault(checkpoint_id, {})
+        for task_id, task_path, writes in self._late.pop(checkpoint_id):
+            for index, (channel, blob) in enumerate(writes):
+                place = WRITES_IDX_MAP.get(channel, index)
+                if place < 0 or (task_id, place) not in kept:
+                    kept[task_id, place] = (task_id, channel, blob, task_path)
 
     def newest(self) -> Record | None:
         """The checkpoint with the highest id."""
@@ -116,7 +125,9 @@ class Lineage:
 
     def writes_of(self, checkpoint_id: str) -> list[Write]:
         """The checkpoint's pending writes, in the order in which they are read."""
-        writes = self.writes.get(checkpoint_id)
+        if checkpoint_id in self._late:
+            self._place(checkpoint_id)
+        writes = self._writes.get(checkpoint_id)
         if not writes:
             return []
         if len(writes) == 1:
@@ -127,7 +138,7 @@ class Lineage:
         """Forget all checkpoints but these, with their writes and the values that only they name."""
         self.records = {id: self.records[id] for id in self.order if id in ids}
         self.order = list(self.records)
-        self.writes = {id: writes for id, writes in self.writes.items() if id in self.records}
+        self._writes = {id: writes for id, writes in self.writes.items() if id in self.records}
         named = {item for record in self.records.values() for item in record.versions.whole().items()}
         self.values = {item: value for item, value in self.values.items() if item in named}
 
@@ -152,7 +163,7 @@ class Lineage:
         twin.records = self.records.copy()
         twin.order = self.order.copy()
         twin.values = self.values.copy()
-        twin.writes = {id: writes.copy() for id, writes in self.writes.items()}
+        twin._writes = {id: writes.copy() for id, writes in self.writes.items()}
         return twin
 
 

@@ -72,7 +72,7 @@ def _thread(held: Any) -> Any:
 
 def _plain(lineage: Lineage) -> list[Any]:
     records = [
-        [record.id, record.parent_id, record.frame(), _plain_blob(record.extras), _plain_blob(record.metadata)]
+        [record.id, record.parent_id, record.checkpoint(), _plain_blob(record.extras), _plain_blob(record.metadata)]
         for record in map(lineage.records.__getitem__, lineage.order)
     ]
     values = [[channel, version, _plain_blob(blob)] for (channel, version), blob in lineage.values.items()]

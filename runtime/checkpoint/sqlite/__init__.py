@@ -21,6 +21,7 @@ from runtime.checkpoint.base import (
     DeltaChannelHistory,
     FrozenCheckpoint,
     Shelf,
+    Written,
     get_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
@@ -31,6 +32,7 @@ from runtime.checkpoint.sqlite.coding import (
     address,
     coded,
     histories_of,
+    rows_of,
     tuple_of,
 )
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
@@ -160,17 +162,31 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         self._on(lambda layout: layout.put_writes(self.conn, key, task_id, task_path, pairs))
 
     def keep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
         key, stored = (shelf.thread_id, shelf.ns, checkpoint.id), shelf.labelled(metadata)
-        record = self._on(_itself).kept(self.serde, key, parent_id, checkpoint, stored)
-        self._on(lambda layout: layout.put(self.conn, record))
+        rows = None if last is None else rows_of(self.serde, shelf, last)
+        with self.lock:
+            layout = self._opened.ready(self.conn)
+            try:
+                record = layout.kept(self.serde, key, parent_id, checkpoint, stored)
+            except TypeError:
+                if last is not None:
+                    self.keep_writes(shelf, last)
+                raise
+            layout.put(self.conn, record, rows)
 
-    def keep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        key, pairs = (shelf.thread_id, shelf.ns, checkpoint_id), coded(self.serde, writes, shelf.thread_id)
-        self._on(lambda layout: layout.put_writes(self.conn, key, task_id, task_path, pairs))
+    def keep_writes(self, shelf: Shelf, written: Written) -> None:
+        key, pairs = (
+            (shelf.thread_id, shelf.ns, written.checkpoint_id),
+            coded(self.serde, written.writes, shelf.thread_id),
+        )
+        self._on(lambda layout: layout.put_writes(self.conn, key, written.task_id, written.task_path, pairs))
 
     def delete_thread(self, thread_id: str) -> None:
         self._on(lambda layout: layout.delete_thread(self.conn, str(thread_id)))

@@ -25,6 +25,7 @@ from runtime.checkpoint.base import (
     DeltaChannelHistory,
     FrozenCheckpoint,
     Shelf,
+    Written,
     get_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
@@ -35,6 +36,7 @@ from runtime.checkpoint.sqlite.coding import (
     address,
     coded,
     histories_of,
+    rows_of,
     tuple_of,
 )
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
@@ -144,16 +146,26 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
 
     async def akeep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
         key, stored = (shelf.thread_id, shelf.ns, checkpoint.id), shelf.labelled(metadata)
-        record = (await self._ready()).kept(self.serde, key, parent_id, checkpoint, stored)
-        await self._on(lambda layout, db: layout.put(db, record))
+        rows = None if last is None else rows_of(self.serde, shelf, last)
+        try:
+            record = (await self._ready()).kept(self.serde, key, parent_id, checkpoint, stored)
+        except TypeError:
+            if last is not None:
+                await self.akeep_writes(shelf, last)
+            raise
+        await self._on(lambda layout, db: layout.put(db, record, rows))
 
-    async def akeep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        key, pairs = (shelf.thread_id, shelf.ns, checkpoint_id), coded(self.serde, writes, shelf.thread_id)
+    async def akeep_writes(self, shelf: Shelf, written: Written) -> None:
+        id, writes, task_id, task_path = written
+        key, pairs = (shelf.thread_id, shelf.ns, id), coded(self.serde, writes, shelf.thread_id)
         await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
 
     async def adelete_thread(self, thread_id: str) -> None:
@@ -217,14 +229,17 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         self._from_outside("put_writes", lambda: self.aput_writes(config, writes, task_id, task_path))
 
     def keep(
-        self, shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata
+        self,
+        shelf: Shelf,
+        parent_id: str | None,
+        checkpoint: FrozenCheckpoint,
+        metadata: CheckpointMetadata,
+        last: Written | None = None,
     ) -> None:
-        self._from_outside("keep", lambda: self.akeep(shelf, parent_id, checkpoint, metadata))
+        self._from_outside("keep", lambda: self.akeep(shelf, parent_id, checkpoint, metadata, last))
 
-    def keep_writes(
-        self, shelf: Shelf, checkpoint_id: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        self._from_outside("keep_writes", lambda: self.akeep_writes(shelf, checkpoint_id, writes, task_id, task_path))
+    def keep_writes(self, shelf: Shelf, written: Written) -> None:
+        self._from_outside("keep_writes", lambda: self.akeep_writes(shelf, written))
 
     def delete_thread(self, thread_id: str) -> None:
         self._from_outside("delete_thread", lambda: self.adelete_thread(thread_id))

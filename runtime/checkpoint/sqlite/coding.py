@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, get_checkpoint_id
+from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, Shelf, Written, get_checkpoint_id
 from runtime.checkpoint.base.arguments import named, unsaveable
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Scope
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Rows, Scope, write_rows
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -58,6 +58,12 @@ def coded(serde: SerializerProtocol, values: Sequence[tuple[str, Any]], thread_i
         return [(channel, serde.dumps_typed(value)) for channel, value in values]
     except TypeError as error:
         raise cannot_save(serde, values, thread_id, error) from error
+
+
+def rows_of(serde: SerializerProtocol, shelf: Shelf, written: Written) -> Rows:
+    """The rows of what a task wrote."""
+    id, writes, task_id, task_path = written
+    return write_rows((shelf.thread_id, shelf.ns, id), task_id, task_path, coded(serde, writes, shelf.thread_id))
 
 
 def cannot_save(

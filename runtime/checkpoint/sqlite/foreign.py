@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import cannot_save
-from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record
+from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
 from runtime.checkpoint.sqlite.transaction import explained
 
 _COLUMNS: Final = {
@@ -55,9 +55,11 @@ class ForeignLayout(Layout):
         text = json.dumps(metadata, ensure_ascii=False).encode("utf-8", "replace")
         return Record(key, parent_id, frame, ("json", text), metadata.get("run_id"), (), ())
 
-    def put(self, db: sqlite3.Connection, record: Record) -> None:
+    def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         row = (*record.key, record.parent_id, *record.frame, record.metadata[1])
         with explained("save", record.key[0], record.key[2]), self.writing(db):
+            if last:
+                self._put_rows(db, last)
             db.execute(
                 "INSERT OR REPLACE INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id,"
                 " type, checkpoint, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",

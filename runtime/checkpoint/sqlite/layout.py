@@ -69,6 +69,17 @@ class Scope(NamedTuple):
 _WRITE_COLUMNS: Final = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"
 
 
+Rows = Sequence[tuple[Any, ...]]
+
+
+def write_rows(key: Key, task_id: str, task_path: str, writes: Iterable[tuple[str, Pair]]) -> Rows:
+    """The rows of what a task wrote."""
+    return [
+        (*key, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *pair)
+        for index, (channel, pair) in enumerate(writes)
+    ]
+
+
 class Layout(ABC):
     """Where checkpoints and writes lie. A subclass says how a checkpoint and its values become rows."""
 
@@ -129,8 +140,8 @@ class Layout(ABC):
         raise NotImplementedError(f"{type(self).__name__} stores whole checkpoints only.")
 
     @abstractmethod
-    def put(self, db: sqlite3.Connection, record: Record) -> None:
-        """Store a checkpoint; one of the same id is replaced."""
+    def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
+        """Store a checkpoint; one of the same id is replaced. `last` are writes to store with it."""
 
     @abstractmethod
     def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
@@ -222,20 +233,9 @@ class Layout(ABC):
         self, db: sqlite3.Connection, key: Key, task_id: str, task_path: str, writes: Iterable[tuple[str, Pair]]
     ) -> None:
         """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
-        rows = [
-            (*key, task_id, task_path, WRITES_IDX_MAP.get(channel, index), channel, *pair)
-            for index, (channel, pair) in enumerate(writes)
-        ]
+        rows = write_rows(key, task_id, task_path, writes)
         with explained("save the writes with", key[0], key[2]), self.writing(db):
-            for verb, chosen in (
-                ("IGNORE", [row for row in rows if row[5] >= 0]),
-                ("REPLACE", [row for row in rows if row[5] < 0]),
-            ):
-                if chosen:
-                    db.executemany(
-                        f"INSERT OR {verb} INTO {self.writes} ({_WRITE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        chosen,
-                    )
+            self._put_rows(db, rows)
 
     def delete_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
         """Forget a thread in all its namespaces."""
@@ -277,6 +277,17 @@ class Layout(ABC):
                 self._drop(db, serde, [key for key in rows if key[2] not in needed])
 
     # -- inside a transaction ------------------------------------------------------------------------------------------
+
+    def _put_rows(self, db: sqlite3.Connection, rows: Rows) -> None:
+        for verb, chosen in (
+            ("IGNORE", [row for row in rows if row[5] >= 0]),
+            ("REPLACE", [row for row in rows if row[5] < 0]),
+        ):
+            if chosen:
+                db.executemany(
+                    f"INSERT OR {verb} INTO {self.writes} ({_WRITE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    chosen,
+                )
 
     def _row(self, db: sqlite3.Connection, thread_id: str, ns: str, id: str | None) -> Any:
         """A checkpoint's id, parent, and the tags and bytes of frame and metadata."""

@@ -22,7 +22,7 @@ from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckp
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import cannot_save
-from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record
+from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
 from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
 from runtime.checkpoint.sqlite.transaction import explained
 
@@ -125,11 +125,13 @@ class OurLayout(Layout):
         frame = serde.dumps_typed(checkpoint._replace(values={}).whole())
         return Record(key, parent_id, frame, serde.dumps_typed(metadata), _text(metadata.get("run_id")), chosen, ())
 
-    def put(self, db: sqlite3.Connection, record: Record) -> None:
+    def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         thread_id, ns, id = record.key
-        chains = dict[Place, Chain]()
+        chains: dict[Place, Chain] = {}
         try:
             with explained("save", thread_id, id), self.writing(db):
+                if last:
+                    self._put_rows(db, last)
                 db.execute(
                     f"INSERT OR REPLACE INTO pregel_checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
                     f" parent_checkpoint_id, {self.columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -154,7 +156,7 @@ class OurLayout(Layout):
     ) -> dict[str, Pair]:
         versions = checkpoint.get("channel_versions") or {}
         asked = [(each, versions[each]) for each in (versions if channels is None else channels) if each in versions]
-        found = dict[str, Pair]()
+        found: dict[str, Pair] = {}
         for start in range(0, len(asked), _CHANNELS_AT_ONCE):
             for channel, tag, piece in _pieces(db, key, asked[start : start + _CHANNELS_AT_ONCE]):
                 found[channel] = (tag, piece.head + _body(db, (*key[:2], channel), piece))

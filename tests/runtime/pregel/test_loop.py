@@ -32,10 +32,23 @@ def test_a_task_that_is_alone_is_answered_at_once():
     assert outcome.output == 20
 
 
-def test_writes_are_stored_before_the_barrier_and_the_checkpoint_after_it():
+def test_where_nobody_is_told_a_superstep_is_stored_at_once():
     told, _ = pump(Run(chain(checkpointer=InMemorySaver()), whole_config(None, CONFIG), asynchronous=False), 1)
-    superstep = ["Start", "SaveWrites", "SaveCheckpoint"]
+    superstep = ["Start", "SaveCheckpoint"]
     assert told == ["Load", "SaveCheckpoint", *superstep, *superstep, "Flush"]
+
+
+def test_where_somebody_is_told_writes_are_stored_before_and_the_checkpoint_after_the_barrier():
+    class Watcher:
+        def event(self, event):
+            """Any watcher will do."""
+
+    with observe(Watcher()):
+        run = Run(chain(checkpointer=InMemorySaver()), whole_config(None, CONFIG), asynchronous=False)
+        told, _ = pump(run, 1)
+    kept = [name for name in told if name in ("SaveWrites", "TaskFinished", "SuperstepUpdated", "SaveCheckpoint")]
+    superstep = ["SaveWrites", "TaskFinished", "SuperstepUpdated", "SaveCheckpoint"]
+    assert kept == ["SuperstepUpdated", "SaveCheckpoint", *superstep, *superstep]
 
 
 def test_in_durability_exit_the_saver_is_asked_once_at_the_end():
