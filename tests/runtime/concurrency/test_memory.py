@@ -16,6 +16,8 @@ from runtime.graph import START
 from runtime.types import Command, interrupt
 from tests.runtime.scenarios.build import builder, says, thread
 
+pytestmark = pytest.mark.slow
+
 RUNS = 250
 ROUNDS = 3
 
