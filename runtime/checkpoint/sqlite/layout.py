@@ -10,7 +10,9 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
+from itertools import chain
 from typing import Any, ClassVar, Final, NamedTuple
 
 from runtime.checkpoint.base import (
@@ -71,6 +73,24 @@ _WRITE_COLUMNS: Final = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_
 
 Rows = Sequence[tuple[Any, ...]]
 
+# SQLite before 3.32 takes 999 values in a statement.
+ROWS_AT_ONCE: Final = 100
+
+
+def insert_rows(db: sqlite3.Connection, insert: str, rows: Rows) -> int:
+    """Insert rows, as many as possible by one statement, and tell how many went in."""
+    done = 0
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE]
+        done += db.execute(_of_rows(insert, len(part[0]), len(part)), [*chain.from_iterable(part)]).rowcount
+    return done
+
+
+@lru_cache(maxsize=256)
+def _of_rows(insert: str, width: int, count: int) -> str:
+    row = f"({', '.join('?' * width)})"
+    return f"{insert} VALUES {', '.join([row] * count)}"
+
 
 def write_rows(key: Key, task_id: str, task_path: str, writes: Iterable[tuple[str, Pair]]) -> Rows:
     """The rows of what a task wrote."""
@@ -98,6 +118,13 @@ class Layout(ABC):
     def writing(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
         """The transaction of one call."""
         return joining(db) if self.gathers else writing(db)
+
+    def putting(self, db: sqlite3.Connection, rows: Rows) -> AbstractContextManager[None]:
+        """The transaction of a put, which by itself is kept or undone as a whole, unless it has very many rows.
+
+        What a task wrote goes in by one statement, and a checkpoint's own row is its last.
+        """
+        return nullcontext() if self.gathers and len(rows) <= ROWS_AT_ONCE else self.writing(db)
 
     @contextmanager
     def gathering(self, db: sqlite3.Connection) -> Iterator[None]:
@@ -234,7 +261,7 @@ class Layout(ABC):
     ) -> None:
         """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
         rows = write_rows(key, task_id, task_path, writes)
-        with explained("save the writes with", key[0], key[2]), self.writing(db):
+        with explained("save the writes with", key[0], key[2]), self.putting(db, rows):
             self._put_rows(db, rows)
 
     def delete_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
@@ -279,15 +306,10 @@ class Layout(ABC):
     # -- inside a transaction ------------------------------------------------------------------------------------------
 
     def _put_rows(self, db: sqlite3.Connection, rows: Rows) -> None:
-        for verb, chosen in (
-            ("IGNORE", [row for row in rows if row[5] >= 0]),
-            ("REPLACE", [row for row in rows if row[5] < 0]),
-        ):
-            if chosen:
-                db.executemany(
-                    f"INSERT OR {verb} INTO {self.writes} ({_WRITE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    chosen,
-                )
+        special = [row for row in rows if row[5] < 0]
+        insert_rows(db, f"INSERT OR REPLACE INTO {self.writes} ({_WRITE_COLUMNS})", special)
+        state = [row for row in rows if row[5] >= 0] if special else rows  # only these say that the task has finished
+        insert_rows(db, f"INSERT OR IGNORE INTO {self.writes} ({_WRITE_COLUMNS})", state)
 
     def _row(self, db: sqlite3.Connection, thread_id: str, ns: str, id: str | None) -> Any:
         """A checkpoint's id, parent, and the tags and bytes of frame and metadata."""

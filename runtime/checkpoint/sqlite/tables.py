@@ -8,7 +8,8 @@
 | `pregel_writes` | what a task wrote, with the checkpoint that it started from |
 
 What must stay true: a value never changes at its version while another is stored after it, and no value is dropped
-that another is stored after. A superstep is one transaction.
+that another is stored after. A superstep is one transaction. Where several share one, each is still kept or left out
+as a whole: what a task wrote goes in by one statement, and a checkpoint's row comes after its values.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckp
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import cannot_save
-from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
+from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows, insert_rows
 from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
-from runtime.checkpoint.sqlite.transaction import explained
+from runtime.checkpoint.sqlite.transaction import explained, joining
 
 LAYOUT_VERSION: Final = 1
 
@@ -47,6 +48,8 @@ _TABLES: Final = (
 _ONE: Final = "thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
 
 _FIELDS: Final = "channel, version, type, head, base, rest"
+
+_INSERT: Final = f"INSERT OR IGNORE INTO pregel_values (thread_id, checkpoint_ns, {_FIELDS})"
 
 # SQLite before 3.32 takes 999 values in a statement.
 _CHANNELS_AT_ONCE: Final = 300
@@ -129,18 +132,23 @@ class OurLayout(Layout):
         thread_id, ns, id = record.key
         chains: dict[Place, Chain] = {}
         try:
-            with explained("save", thread_id, id), self.writing(db):
+            with explained("save", thread_id, id), self.putting(db, last or ()):
                 if last:
                     self._put_rows(db, last)
+                self._put_values(db, (thread_id, ns), record.values, chains)
+                insert_rows(
+                    db,
+                    _INSERT,
+                    [
+                        (thread_id, ns, channel, version, tag, b"", None, data)
+                        for channel, version, (tag, data) in record.others
+                    ],
+                )
                 db.execute(
                     f"INSERT OR REPLACE INTO pregel_checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
                     f" parent_checkpoint_id, {self.columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (*record.key, record.parent_id, *record.frame, *record.metadata, record.run_id),
                 )
-                for channel, version, pair in record.values:
-                    self._put_value(db, (thread_id, ns, channel), version, pair, chains)
-                for channel, version, (tag, data) in record.others:
-                    _insert(db, (thread_id, ns, channel), version, tag, Piece(b"", None, data))
         except BaseException:
             for place in chains:  # the rows that these chains speak of may be gone
                 self._chains.pop(place, None)
@@ -191,23 +199,33 @@ class OurLayout(Layout):
     def drop_values(self, db: sqlite3.Connection, thread_id: str) -> None:
         db.execute("DELETE FROM pregel_values WHERE thread_id = ?", (thread_id,))
 
-    def _put_value(
-        self, db: sqlite3.Connection, place: Place, version: Version, pair: Pair, chains: dict[Place, Chain]
+    def _put_values(
+        self,
+        db: sqlite3.Connection,
+        where: tuple[str, str],
+        values: Sequence[tuple[str, Version, Pair]],
+        chains: dict[Place, Chain],
     ) -> None:
-        """Store a value; its chain, where it has one, is good once the transaction is through."""
-        tag, data = pair
-        parts = split(tag, data)
-        if parts is None:
-            piece = Piece(b"", None, data)
-        else:
-            piece, chain = grown(self._chains.get(place), version, *parts)
-            if piece.base is not None and not _exists(db, place, piece.base):  # another connection dropped it
-                piece, chain = grown(None, version, *parts)
-            chains[place] = chain
-        if not _insert(db, place, version, tag, piece):
-            chains.pop(place, None)
-            self._chains.pop(place, None)
-            _overwrite(db, place, version, pair)
+        """Store values; the chains of those that have one are good once the transaction is through."""
+        rows = []
+        for channel, version, (tag, data) in values:
+            parts = split(tag, data)
+            if parts is None:
+                piece = Piece(b"", None, data)
+            else:
+                place = (*where, channel)
+                piece, chain = grown(self._chains.get(place), version, *parts)
+                if piece.base is not None and not _exists(db, place, piece.base):  # another connection dropped it
+                    piece, chain = grown(None, version, *parts)
+                chains[place] = chain
+            rows.append((*where, channel, version, tag, *piece))
+        if insert_rows(db, _INSERT, rows) == len(rows):
+            return
+        with joining(db):
+            for channel, version, pair in values:  # some of these versions have had a value before
+                chains.pop((*where, channel), None)
+                self._chains.pop((*where, channel), None)
+                _overwrite(db, (*where, channel), version, pair)
 
     def _remember(self, chains: dict[Place, Chain]) -> None:
         for place, chain in chains.items():
@@ -220,15 +238,6 @@ class OurLayout(Layout):
 def is_ours(db: sqlite3.Connection) -> bool:
     """True where the database holds our tables."""
     return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pregel_layout'").fetchone() is not None
-
-
-def _insert(db: sqlite3.Connection, place: Place, version: Version, tag: str, piece: Piece) -> bool:
-    """Store a value at a version that has none; False where it has one."""
-    done = db.execute(
-        f"INSERT OR IGNORE INTO pregel_values (thread_id, checkpoint_ns, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*place, version, tag, *piece),
-    )
-    return done.rowcount > 0
 
 
 def _overwrite(db: sqlite3.Connection, place: Place, version: Version, pair: Pair) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from runtime.channels.delta import DeltaSnapshot
-from runtime.checkpoint.base import FrozenCheckpoint, Layers, checkpoint_id, empty_checkpoint, shelf_of
+from runtime.checkpoint.base import FrozenCheckpoint, Layers, Written, checkpoint_id, empty_checkpoint, shelf_of
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
 from runtime.checkpoint.sqlite import SqliteSaver, SqliteSaverError
 from runtime.graph import START, StateGraph
@@ -467,3 +467,26 @@ def asked_by_langgraph(file: str) -> int:
         config = {"configurable": {"thread_id": "t"}}
         asking(TheirGraph, their_interrupt, "__start__").compile(checkpointer=saver).invoke({"log": ["in"]}, config)
         return sum(1 for _ in saver.list(config))
+
+
+def test_what_a_task_wrote_is_kept_also_where_its_checkpoint_cannot_be(ours: SqliteSaver):
+    first = put(ours, a="kept")
+    shelf = shelf_of(ours, {"thread_id": "t", "checkpoint_ns": ""}, {})
+    id = first["configurable"]["checkpoint_id"]
+    frozen = FrozenCheckpoint("3", 0.0, Layers({"a": 1}), Layers({}), None, {"a": 1}, {"a": len})
+    with pytest.raises(TypeError, match="'a'"):
+        ours.keep(shelf, id, frozen, {}, Written(id, [("a", 1)], "task", ""))
+    found = ours.get_tuple(ROOT)
+    assert found is not None
+    assert (found.checkpoint["id"], found.pending_writes) == (id, [("task", "a", 1)])
+
+
+def test_very_many_writes_of_one_task_are_all_kept(ours: SqliteSaver):
+    config, writes = put(ours), [(f"channel {number}", number) for number in range(250)]
+    with ours.together():
+        ours.put_writes(config, [("__resume__", ["yes"]), *writes], "task")
+    found = ours.get_tuple(ROOT)
+    assert found is not None
+    assert sorted(found.pending_writes or ()) == sorted(
+        [("task", "__resume__", ["yes"])] + [("task", *w) for w in writes]
+    )
