@@ -60,7 +60,7 @@ def attempt(run: Run, task: Task) -> Routine[None]:
 
 def finish_idle(run: Run, task: Task) -> bool:
     """Finish a task that runs no code, here and now; False where somebody is to be told of it as of any other."""
-    if run.watched or run.manager is not None:
+    if run.watches or run.manager is not None:
         return False
     try:
         task.writes = [pair for writer in task.proc.writers for pair in writer(task.input)]

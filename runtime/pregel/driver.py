@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime._annotations import signature
 from runtime._workers import PATIENCE, workers
-from runtime.events import KINDS
+from runtime.events import KINDS, TaskFinished
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
@@ -107,7 +107,7 @@ class SyncDriver:
             return self._run_here(tasks[0], copy_context())
         for task in tasks:
             self.waiting.append((task, copy_context()))
-        self.handed = self.live or (self.run.watched and count > 1)
+        self.handed = self.live or (count > 1 and TaskFinished in self.run.wanted)
         if self.handed:
             for _ in range(min(count, self.width or count)):
                 workers.submit(self._work)

@@ -42,11 +42,14 @@ from runtime.errors import (
     is_invalid_resume,
 )
 from runtime.events import (
+    CheckpointSaved,
     Interrupted,
     RunFinished,
     RunInterrupted,
     RunStatus,
     SuperstepPlanned,
+    SuperstepUpdated,
+    TaskFinished,
     TaskStarted,
 )
 from runtime.pregel import told
@@ -97,16 +100,16 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
         yield from begin(run, progress, input)
         while True:
             planned = plan(run, progress)
-            if run.watched and run.saver is not None:
+            if run.saver is not None and CheckpointSaved in run.wanted:
                 yield told.saved(run, progress, planned) if progress.source else told.restored(run, progress, planned)
             tasks = release(run, progress, planned)
             if not tasks:
                 break
-            if run.watched:
+            if SuperstepPlanned in run.wanted:
                 yield told.superstep(run, progress, tasks)
             yield from execute(run, progress, tasks)
             step, before = barrier(run, progress, tasks)
-            if run.watched:
+            if SuperstepUpdated in run.wanted:
                 yield told.updated(run, progress, step, "loop", before)
             if run.saver is None:
                 progress.passed("loop")
@@ -129,7 +132,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     if status == "interrupted" and not run.nested:
         failure = None
     output = _output(run, progress) if failure is None else None
-    if run.watched:
+    if RunFinished in run.wanted:
         yield RunFinished(run.id, run.ns, progress.step, run.clock(), status, output, failure)
     if failure is not None:
         raise failure
@@ -250,14 +253,14 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     """
     if run.cache is not None:
         yield from _from_cache(run, tasks)
-    if run.watched:
+    if TaskFinished in run.wanted:
         for task in tasks:
             if task.finished:
                 yield told.finished(run, progress, task)
     running = [task for task in tasks if not task.finished and not task.handled]
     if not running:
         return
-    if run.watched:
+    if TaskStarted in run.wanted:
         for task in running:
             yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
     idle = [task for task in running if task.proc.idle and finish_idle(run, task)]
@@ -265,7 +268,8 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
-    quiet = run.cache is None and run.tell_finished is None and not run.watched
+    untold = run.tell_finished is None and run.wanted.isdisjoint((TaskFinished, SuperstepUpdated))
+    quiet = untold and run.cache is None
     ends = _Ends()
     if len(idle) < left:
         waiting = [task for task in running if task not in idle] if idle else running
@@ -282,7 +286,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
         if type(message) is Spawned:
             left += 1
             running.append(message.task)
-            if run.watched:
+            if not run.wanted.isdisjoint((SuperstepPlanned, TaskStarted)):
                 yield from _told_of_call(run, progress, message.task)
             continue
         left -= 1
@@ -354,21 +358,22 @@ def _handler_of(run: Run, progress: Progress, task: Task) -> Task | None:
 
 def _told_of_call(run: Run, progress: Progress, task: Task) -> Routine[None]:
     at = run.clock()
-    yield SuperstepPlanned(run.id, run.ns, progress.step, at, (told.planned(run, progress, task),))
-    if not task.cached:
+    if SuperstepPlanned in run.wanted:
+        yield SuperstepPlanned(run.id, run.ns, progress.step, at, (told.planned(run, progress, task),))
+    if TaskStarted in run.wanted and not task.cached:
         yield TaskStarted(run.id, run.ns, progress.step, at, task.id, task.node, 1)
 
 
 def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
     """Store what a task's end leaves behind, then tell that it has finished."""
     if task.called and task.cached and task.cache_key is None:
-        if run.watched:  # its result was stored by an earlier run, and streams showed it then
+        if TaskFinished in run.wanted:  # its result was stored by an earlier run, and streams showed it then
             yield told.finished(run, progress, task)._replace(hidden=True)
         return
     yield from keep(run, progress, task)
     if task.finished and run.tell_finished is not None and not task.hidden:
         run.tell_finished(task.node)
-    if run.watched:
+    if TaskFinished in run.wanted:
         yield told.finished(run, progress, task)
 
 
@@ -435,7 +440,7 @@ def barrier(run: Run, progress: Progress, tasks: Sequence[Task]) -> tuple[Step, 
     state = progress.state
     progress.applying = True
     step = update(state, tasks, progress.next_version, progress.step)
-    before = versions_before(state, step) if run.watched else {}
+    before = versions_before(state, step) if SuperstepUpdated in run.wanted else {}
     if run.program.vanishing and progress.shown and progress.last_output is MISSING:
         progress.last_output = state.show(run.output_keys)
     advance(progress, step)
@@ -456,7 +461,7 @@ def _stop_at(run: Run, progress: Progress, stop: GraphInterrupt, asked: tuple[In
     """Show what the siblings of a question have written, though no checkpoint holds it yet; then tell of the stop."""
     if not run.nested:
         yield from _show_finished(run, progress)
-    if run.watched:
+    if RunInterrupted in run.wanted:
         tasks = progress.tasks
         when: Literal["asked", "before", "after", "inside"] = "asked" if asked else "inside"
         nodes: tuple[str, ...] = ()
@@ -478,7 +483,7 @@ def _show_finished(run: Run, progress: Progress) -> Routine[None]:
     state.advance(step)
     progress.state, kept = state, progress.state
     progress.shown, progress.last_output = True, state.show(run.output_keys)
-    if run.watched:
+    if SuperstepUpdated in run.wanted:
         yield told.updated(run, progress, step, "partial", before)
     progress.state = kept
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -31,7 +31,7 @@ from runtime._words import (
 from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callback_manager_for_config
 from runtime.checkpoint.base import shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
-from runtime.events import Watch, observers
+from runtime.events import KINDS, Watch, observers
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.projections import streamed, ways_of
 from runtime.pregel.task import lasting_ns
@@ -175,7 +175,7 @@ class Run:
         "tell_finished",
         "template",
         "thread_id",
-        "watched",
+        "wanted",
         "watches",
     )  # fmt: skip
 
@@ -233,7 +233,7 @@ class Run:
         self.resuming: bool | None = parent.resuming if parent is not None else None
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
-        self.watched = False
+        self.wanted: frozenset[type[Any]] = frozenset()
         self.streams_custom = False
         self.manager: Any = None
         self.checkpoint_id: str | None = None
@@ -292,8 +292,10 @@ class Run:
         return self.parent is not None
 
     def look_around(self) -> None:
-        """See whether anybody wants this run's events: `watched`. Called once, when the run begins."""
-        self.watched = bool(self.watches or self.outlets or self.lifecycle)
+        """See which kinds of events somebody wants of this run; no others are made. Called once, when it begins."""
+        wanted: list[Iterable[type[Any]]] = [outlet.ways for outlet in self.outlets]
+        wanted += [watch.calls for watch in self.watches]
+        self.wanted = frozenset(KINDS if self.lifecycle else ()).union(*wanted)
         self.streams_custom = bool(self.watches) or any("custom" in outlet.modes for outlet in self.outlets)
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import CHECKPOINT_ID, CONF, INPUT, INTERRUPT, NULL_TASK_ID, PREVIOUS, RESUME
 from runtime.errors import EmptyInputError
+from runtime.events import RunStarted, SuperstepUpdated
 from runtime.pregel import told
 from runtime.pregel.commands import command_writes, input_writes
 from runtime.pregel.deltas import rebuild, unread
@@ -46,7 +47,7 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
         progress.replayed = stale and run.replay is not None and run.asked_id is not None
     run.stored = progress.pending
     run.previous = progress.state.values.get(PREVIOUS)
-    if run.watched:
+    if RunStarted in run.wanted:
         yield told.started(run, progress, input)
     return progress
 
@@ -142,11 +143,11 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     if not run.nested:
         run.resuming = resuming
     if resuming:
-        before = dict(state.versions) if run.watched else {}
+        before = dict(state.versions) if SuperstepUpdated in run.wanted else {}
         step = _apply_null(run, progress, null)
         progress.seen[INTERRUPT] = state.seen[INTERRUPT] = dict(state.versions)
         progress.shown = True
-        if run.watched:
+        if SuperstepUpdated in run.wanted:
             yield told.updated(run, progress, step, "resume", before)
         if replaying and not (yield from _stands_at_own_fork(run, progress)):
             yield from persist(run, progress, "fork")
@@ -212,10 +213,10 @@ def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:
     given.writes = writes
     progress.applying = True
     step = update(state, [*dropped, given], progress.next_version, progress.step)
-    before = versions_before(state, step) if run.watched else {}
+    before = versions_before(state, step) if SuperstepUpdated in run.wanted else {}
     advance(progress, step)
     forget(run, progress, step)
     progress.applying = False
-    if run.watched:
+    if SuperstepUpdated in run.wanted:
         yield told.updated(run, progress, step, "input", before)
     yield from persist(run, progress, "input")

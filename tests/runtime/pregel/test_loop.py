@@ -8,7 +8,7 @@ from runtime.pregel import effects as fx
 from runtime.pregel.adriver import acache_answers, asaver_answers
 from runtime.pregel.driver import SyncDriver, Writer, cache_answers, saver_answers
 from runtime.pregel.loop import supersteps
-from runtime.pregel.run import Run, whole_config
+from runtime.pregel.run import Outlet, Run, whole_config
 from tests.runtime.pregel.graphs import chain
 
 CONFIG = {"configurable": {"thread_id": "t"}}
@@ -70,6 +70,19 @@ def test_a_watched_run_tells_plan_execute_update_in_this_order():
         chain().invoke(1)
     superstep = ["SuperstepPlanned", "TaskStarted", "TaskFinished", "SuperstepUpdated"]
     assert names.seen == ["RunStarted", "SuperstepUpdated", *superstep, *superstep, "RunFinished"]
+
+
+def test_an_event_that_nobody_wants_is_not_made():
+    class Ends:
+        def task_finished(self, event):
+            pass
+
+    run = Run(chain(), whole_config(None, None), asynchronous=False)
+    run.outlets = (Outlet(frozenset({"updates"}), False, lambda chunk: None, "", False),)
+    assert pump(run, 1)[0] == ["Start", "TaskFinished"] * 2
+    with observe(Ends()):
+        run = Run(chain(), whole_config(None, None), asynchronous=False)
+    assert pump(run, 1)[0] == ["Start", "TaskFinished"] * 2
 
 
 def test_both_drivers_answer_every_effect_and_every_event():
