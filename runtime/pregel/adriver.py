@@ -374,7 +374,10 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
 
     async def put(e: fx.SaveCheckpoint) -> None:
         if e.shelf.frozen:
-            await submit(saver.akeep, *e)
+            if saver.immediate:
+                saver.keep(*e)
+            else:
+                await submit(saver.akeep, *e)
             return
         if e.last is not None:
             await put_writes(fx.SaveWrites(e.shelf, e.last))

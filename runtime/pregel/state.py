@@ -79,9 +79,12 @@ class State:
     @classmethod
     def restored(cls, program: Program, checkpoint: Checkpoint) -> State:
         """The state that a checkpoint tells. Channels that the graph no longer has are left out."""
-        state = cls.fresh(program, checkpoint["id"])
+        state, values = cls(program, checkpoint["id"]), checkpoint["channel_values"]
         state.old = checkpoint.get("v", 1) <= 1
-        for name, value in checkpoint["channel_values"].items():
+        for name in program.initial:
+            if name not in values:
+                state.put(name, program.channels[name].from_checkpoint(MISSING))
+        for name, value in values.items():
             channel = program.channels.get(name)
             if channel is not None:
                 state.put(name, channel.from_checkpoint(value))

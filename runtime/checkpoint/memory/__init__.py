@@ -333,7 +333,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
             for channel, value in writes:
                 blob = freeze(value, serde)
                 pairs.append((channel, blob))
-                if type(blob) is tuple:
+                if blob is not value:
                     frozen[channel] = (value, blob)
         except TypeError as error:
             raise unsaveable(channel, thread_id, error) from error

@@ -125,7 +125,12 @@ class Lineage:
 
     def writes_of(self, checkpoint_id: str) -> list[Write]:
         """The checkpoint's pending writes, in the order in which they are read."""
-        if checkpoint_id in self._late:
+        late = self._late.get(checkpoint_id)
+        if late is not None:
+            if len(late) == 1 and checkpoint_id not in self._writes:
+                task_id, task_path, pairs = late[0]
+                if WRITES_IDX_MAP.keys().isdisjoint([channel for channel, _ in pairs]):  # in their places already
+                    return [(task_id, channel, blob, task_path) for channel, blob in pairs]
             self._place(checkpoint_id)
         writes = self._writes.get(checkpoint_id)
         if not writes:

@@ -11,6 +11,7 @@ import logging
 import sys
 from collections.abc import Callable
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final
 
 import ormsgpack
@@ -111,11 +112,20 @@ def model(cls: Any, data: Any) -> Any:
 
 def record(cls: Any, data: dict[str, Any]) -> Any:
     """A dataclass or named tuple from its fields, those that its constructor does not take included."""
-    late = {f.name for f in dataclasses.fields(cls) if not f.init} if dataclasses.is_dataclass(cls) else set()
+    late = _late_fields(cls)
+    if not late:
+        return cls(**data)
     made = cls(**{name: value for name, value in data.items() if name not in late})
     for name in late & data.keys():
         object.__setattr__(made, name, data[name])
     return made
+
+
+@lru_cache(maxsize=512)
+def _late_fields(cls: Any) -> frozenset[str]:
+    """The fields of a dataclass that its constructor does not take."""
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    return frozenset(field.name for field in fields if not field.init)
 
 
 def _built(symbol: Symbol, build: Builder, found: Any, content: Any) -> Any:
