@@ -196,7 +196,7 @@ class _Parts:
     def _waking(self, name: str, spec: StateNodeSpec) -> str:
         """The channel that wakes a node."""
         channel = branch_channel(name)
-        self.channels[channel] = LastValueAfterFinish(Any) if spec.defer else EphemeralValue(Any, guard=False)
+        self.channels[channel] = LastValueAfterFinish(Any) if spec.defer else _WAKING.copy()
         return channel
 
     def _add_join(self, starts: tuple[str, ...], end: str, defer: bool) -> None:
@@ -251,6 +251,10 @@ class _Parts:
         if found is None:
             found = self.reads[id(schema)] = _Read(_names(self.schemas[schema]), mapper_of(schema))
         return found
+
+
+_WAKING: EphemeralValue[Any] = EphemeralValue(Any, guard=False)
+"""What wakes a node; each gets a copy, which is made faster than a new one."""
 
 
 class _Read(NamedTuple):

@@ -25,9 +25,8 @@ def built(name: str, node: Any) -> PregelNode:
 def check_names(graph: Pregel[Any, Any, Any, Any]) -> None:
     """Raise ValueError for the first name that nothing in the graph has, and for what else cannot run."""
     known = graph.channels
-    for name in (*known, *graph.nodes):
-        if name in RESERVED and name != TASKS:
-            raise ValueError(f"{name!r} is a reserved word and cannot name a channel or a node. Choose another name.")
+    for name in sorted((known.keys() | graph.nodes.keys()) & RESERVED - {TASKS}):
+        raise ValueError(f"{name!r} is a reserved word and cannot name a channel or a node. Choose another name.")
     subscribed: set[str] = set()
     for name, node in graph.nodes.items():
         for channel in (*as_names(node.channels), *node.triggers):

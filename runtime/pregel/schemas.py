@@ -20,6 +20,7 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from weakref import WeakKeyDictionary
 
 import pydantic
 from langchain_core.runnables import RunnableConfig
@@ -51,10 +52,23 @@ WRAPPERS = (Required, NotRequired, ReadOnly)
 # -- reading a class --------------------------------------------------------------------------------------------------
 
 
-def hints_of(schema: Any) -> dict[str, Any] | None:
-    """The annotations of a schema by key, inherited ones included; None for a schema that has none."""
+_hints: WeakKeyDictionary[Any, Mapping[str, Any]] = WeakKeyDictionary()
+
+
+def hints_of(schema: Any) -> Mapping[str, Any] | None:
+    """The annotations of a schema by key, inherited ones included; None for a schema that has none.
+
+    They are read once for each class.
+    """
     if not (is_typeddict(schema) or is_model(schema) or is_annotated(schema)):
         return None
+    found = _hints.get(schema)
+    if found is None:
+        found = _hints[schema] = _read_hints(schema)
+    return found
+
+
+def _read_hints(schema: Any) -> Mapping[str, Any]:
     try:
         hints = get_type_hints(schema, include_extras=True)
     except NameError as error:

@@ -120,3 +120,14 @@ def test_a_model_makes_an_instance_and_a_dict_schema_makes_nothing():
     assert schemas.mapper_of(Data)({"a": 1}) == Data(a=1)
     assert schemas.mapper_of(Model)({}) == Model()
     assert [schemas.mapper_of(x) for x in (Typed, Plain, str, Any)] == [None] * 4
+
+
+def test_annotations_that_could_not_be_read_are_read_again_and_those_that_could_are_not():
+    class Late(TypedDict):
+        part: "LaterDefined"  # noqa: F821 - that is the point
+
+    with pytest.raises(NameError, match="LaterDefined"):
+        schemas.hints_of(Late)
+    Late.__annotations__["part"] = int
+    assert schemas.hints_of(Late) == {"part": int}
+    assert schemas.hints_of(Late) is schemas.hints_of(Late)
