@@ -10,6 +10,7 @@ from runtime._words import (
     CONF,
     ERROR,
     INTERRUPT,
+    MISSING,
     NS_END,
     NS_SEP,
     PRIVATE_PREFIX,
@@ -69,17 +70,17 @@ def result_of(writes: Iterable[tuple[str, Any]], stream_channels: str | Sequence
     """The written stream channels; a channel that was written several times as {"$writes": [first, second, …]}."""
     wanted = frozenset(as_names(stream_channels))
     result: dict[str, Any] = {}
-    counts: dict[str, int] = {}
+    several: set[str] = set()
     for channel, value in writes:
         if channel not in wanted and channel != RETURN:
             continue
-        counts[channel] = counts.get(channel, 0) + 1
-        if counts[channel] == 1:
+        if channel not in result:
             result[channel] = value
-        elif counts[channel] == 2:
-            result[channel] = {"$writes": [result[channel], value]}
-        else:
+        elif channel in several:
             result[channel]["$writes"].append(value)
+        else:
+            several.add(channel)
+            result[channel] = {"$writes": [result[channel], value]}
     return result
 
 
@@ -203,16 +204,25 @@ def told_task(
     id: str, name: str, path: tuple[Any, ...], writes: Sequence[tuple[str, Any]], state: Any, names: str | Sequence[str]
 ) -> PregelTask:
     """One task of a snapshot."""
-    from runtime.pregel.task import is_outcome  # noqa: PLC0415
+    from runtime.pregel.task import UNFINISHED  # noqa: PLC0415
 
-    error = next((value for channel, value in writes if channel == ERROR), None)
-    interrupts = tuple(item for channel, value in writes if channel == INTERRUPT for item in value)
-    result = None
-    if is_outcome(writes):
+    error: Any = None
+    interrupts: tuple[Interrupt, ...] = ()
+    returned: Any = MISSING
+    finished = False
+    for channel, value in writes:
+        if channel == ERROR:
+            error = value if error is None else error
+        elif channel == INTERRUPT:
+            interrupts += tuple(value)
+        elif channel == RETURN and returned is MISSING:
+            returned = value
+        finished = finished or channel not in UNFINISHED
+    result: Any = None
+    if returned is not MISSING:
+        result = returned
+    elif finished:
         result = result_of(writes, names)
         if isinstance(names, str):
             result = result.get(names)
-        returned = next((value for channel, value in writes if channel == RETURN), None)
-        if any(channel == RETURN for channel, _ in writes):
-            result = returned
     return PregelTask(id, name, path, error, interrupts, state, result)

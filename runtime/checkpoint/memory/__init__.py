@@ -30,7 +30,7 @@ from runtime.checkpoint.base import (
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several, unsaveable
 from runtime.checkpoint.base.versions import Version, following
 from runtime.checkpoint.memory.blobs import Blob, freeze, thaw
-from runtime.checkpoint.memory.lineage import Lineage, Record, Write, record_of
+from runtime.checkpoint.memory.lineage import Held, Lineage, Record, record_of
 from runtime.checkpoint.memory.persistent import PersistentDict
 from runtime.checkpoint.memory.views import Blobs, Storage, Writes
 from runtime.checkpoint.serde.base import SerializerProtocol
@@ -103,8 +103,8 @@ class InMemorySaver(BaseCheckpointSaver[str]):
             record = lineage.records.get(wanted) if wanted else lineage.newest()
             if record is None:
                 return None
-            held = lineage.values_of(record), lineage.writes_of(record.id)
-        return self._tuple(thread_id, ns, record, *held, config=config if wanted else None)
+            held = lineage.held(record)
+        return self._tuple(thread_id, ns, held, config if wanted else None)
 
     def list(
         self,
@@ -128,8 +128,8 @@ class InMemorySaver(BaseCheckpointSaver[str]):
                 if record is None or not self._matches(record, filter):
                     continue
                 with self._lock:
-                    held = lineage.values_of(record), lineage.writes_of(id)
-                yield self._tuple(thread_id, ns, record, *held)
+                    held = lineage.held(record)
+                yield self._tuple(thread_id, ns, held)
                 left = None if left is None else left - 1
 
     def get_delta_channel_history(
@@ -389,16 +389,9 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         run_id: str | None = self._thaw(record.metadata).get("run_id")
         return run_id
 
-    def _tuple(
-        self,
-        thread_id: str,
-        ns: str,
-        record: Record,
-        values: dict[str, Blob],
-        writes: Sequence[Write],
-        config: RunnableConfig | None = None,
-    ) -> CheckpointTuple:
-        serde, checkpoint = self.serde, record.checkpoint()
+    def _tuple(self, thread_id: str, ns: str, held: Held, config: RunnableConfig | None = None) -> CheckpointTuple:
+        record, checkpoint, values, writes = held
+        serde = self.serde
         checkpoint["channel_values"] = {channel: thaw(blob, serde) for channel, blob in values.items()}
         if record.extras is not None:
             checkpoint |= self._thaw(record.extras)

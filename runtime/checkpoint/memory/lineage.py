@@ -53,6 +53,15 @@ Write = tuple[str, str, Blob, str]
 """A pending write: the task's id, the channel, the value, the task's path."""
 
 
+class Held(NamedTuple):
+    """What a lineage holds of one checkpoint: its dict without values, the stored values, and its pending writes."""
+
+    record: Record
+    checkpoint: dict[str, Any]
+    values: dict[str, Blob]
+    writes: list[Write]
+
+
 class Lineage:
     """The checkpoints of one thread in one namespace."""
 
@@ -112,10 +121,12 @@ class Lineage:
             yield parent
             record = parent
 
-    def values_of(self, record: Record) -> dict[str, Blob]:
-        """The stored value of each of the checkpoint's channels that has one."""
-        values = self.values
-        return {item[0]: values[item] for item in record.versions.whole().items() if item in values}
+    def held(self, record: Record) -> Held:
+        """A checkpoint with what belongs to it: all that is needed to read it, whatever becomes of the lineage."""
+        checkpoint, values = record.checkpoint(), self.values
+        items = checkpoint["channel_versions"].items()
+        blobs = {item[0]: values[item] for item in items if item in values}
+        return Held(record, checkpoint, blobs, self.writes_of(record.id))
 
     def value_at(self, checkpoint_id: str | None, channel: str) -> Blob:
         """The channel's stored value at a checkpoint; None where there is none."""
@@ -177,4 +188,4 @@ def check(lineage: Lineage) -> None:
     assert lineage.order == sorted(lineage.records), "1"
     assert all(id == record.id for id, record in lineage.records.items()), "1"
     for record in lineage.records.values():
-        assert lineage.values_of(record).keys() <= record.versions.whole().keys(), "2"
+        assert lineage.held(record).values.keys() <= record.versions.whole().keys(), "2"
