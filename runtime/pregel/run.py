@@ -151,6 +151,7 @@ class Run:
         "durability",
         "graph",
         "id",
+        "lent",
         "lifecycle",
         "limit",
         "manager",
@@ -201,7 +202,8 @@ class Run:
         self.asynchronous = asynchronous
         self.id = new_id()
         self.clock: Callable[[], float] = time.time
-        self.saver: BaseCheckpointSaver[Any] | None = self._saver(graph, parent, conf)
+        self.lent: BaseCheckpointSaver[Any] | None = self._saver(graph, parent, conf)
+        self.saver = None if graph.checkpointer is False else self.lent
         self._place(conf, parent)
         above = parent.run if parent is not None else None
         self.store: BaseStore | None = above.store if above is not None and above.store is not None else graph.store
@@ -246,13 +248,14 @@ class Run:
         self.template: dict[str, Any] = self._template()
 
     def _saver(self, graph: Pregel[Any, Any, Any, Any], parent: TaskContext | None, conf: Mapping[str, Any]) -> Any:
-        if graph.checkpointer is False:
-            return None
+        """The saver for this graph and those inside of it; one that never saves only hands it on."""
         if parent is not None:
-            return parent.run.saver
+            return parent.run.lent
         given = conf.get(CONFIG_KEY_CHECKPOINTER)
         if given is not None:
             return given
+        if graph.checkpointer is False:
+            return None
         if graph.checkpointer is True:
             raise RuntimeError(
                 "checkpointer=True keeps a subgraph's state in its parent's saver, and this graph runs by itself. "

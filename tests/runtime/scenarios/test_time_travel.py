@@ -2,6 +2,7 @@
 
 import asyncio
 import operator
+import re
 from typing import Annotated, Literal, TypedDict
 
 import pytest
@@ -120,6 +121,18 @@ def test_a_lasting_graph_in_a_graph_that_is_called_twice_keeps_a_state_for_each_
     for _ in range(2):
         colour.invoke(app, {"log": []}, thread())
     assert lengths == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(("lasting", "place"), [(None, "child:#|inner:#"), (True, "child|inner")])
+def test_a_graph_that_never_saves_hands_the_saver_on_to_those_inside_of_it(colour, saver, lasting, place):
+    inner = builder({"asks": lambda state: {"log": [interrupt("go?")]}}, [(START, "asks")]).compile(
+        checkpointer=lasting
+    )
+    child = builder({"inner": inner}, [(START, "inner")]).compile(checkpointer=False)
+    app = builder({"child": child}, [(START, "child")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    places = {item.config["configurable"]["checkpoint_ns"] for item in saver.list(thread())}
+    assert {re.sub(":[-0-9a-f]+", ":#", ns) for ns in places} == {"", place}
 
 
 def test_an_update_that_two_nodes_could_have_made_asks_for_as_node(colour, saver):
