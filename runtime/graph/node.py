@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "DEFAULT_ERROR_HANDLER",
+    "NO_DEFAULTS",
     "Declared",
     "NodeDefaults",
     "StateNodeSpec",
@@ -75,6 +76,9 @@ class NodeDefaults:
             error_handler_node=spec.error_handler_node or (DEFAULT_ERROR_HANDLER if handled else None),
             timeout=spec.timeout or self.timeout,
         )
+
+
+NO_DEFAULTS = NodeDefaults()
 
 
 class Declared(NamedTuple):

@@ -18,7 +18,7 @@ from runtime.graph.check import check
 from runtime.graph.compile import CompiledStateGraph, Settings, compile_graph
 from runtime.graph.node import (
     DEFAULT_ERROR_HANDLER,
-    NodeDefaults,
+    NO_DEFAULTS,
     StateNodeSpec,
     declared,
     node_name,
@@ -89,7 +89,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         self.input_schema: Any = state_schema if input_schema is None else input_schema
         self.output_schema: Any = state_schema if output_schema is None else output_schema
         self.context_schema = context_schema
-        self._defaults = NodeDefaults()
+        self._defaults = NO_DEFAULTS
         self._add_schema(state_schema)
         for narrower in (input_schema, output_schema):
             if narrower is not None:
@@ -325,7 +325,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
     def _specs(self) -> dict[str, StateNodeSpec]:
         """The nodes with the defaults filled in, and the default error handler as a node of its own."""
         defaults = self._defaults
-        if defaults == NodeDefaults():
+        if defaults is NO_DEFAULTS:
             return self.nodes
         specs = dict(self.nodes)
         if defaults.error_handler is not None:
