@@ -40,8 +40,6 @@ def cells(table: str, label: str) -> list[str]:
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_both_engines_give_the_same_result(make: Maker) -> None:
-    if make.__name__ == "react" and not hasattr(Engine(report.OURS).prebuilt, "create_react_agent"):
-        pytest.skip("runtime.prebuilt has no create_react_agent")
     assert result(make, report.OURS) == result(make, report.PEER)
 
 

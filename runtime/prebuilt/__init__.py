@@ -1,4 +1,4 @@
-"""Kits for agents, made of public names only: a node that runs tools, the router to it, and what tools may ask for.
+"""Kits for agents, made of public names only: a node that runs tools, what tools may ask for, an agent of these.
 
 Each name is loaded when it is first asked for, so that importing this package costs nothing.
 """
@@ -9,10 +9,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from runtime.prebuilt.chat_agent_executor import create_react_agent
     from runtime.prebuilt.tool_node import InjectedState, InjectedStore, ToolNode, ToolRuntime, tools_condition
     from runtime.prebuilt.tool_validator import ValidationNode
 
-__all__ = ("InjectedState", "InjectedStore", "ToolNode", "ToolRuntime", "ValidationNode", "tools_condition")
+__all__ = (
+    "InjectedState",
+    "InjectedStore",
+    "ToolNode",
+    "ToolRuntime",
+    "ValidationNode",
+    "create_react_agent",
+    "tools_condition",
+)
 
 _HOMES = {
     "InjectedState": "tool_node",
@@ -20,6 +29,7 @@ _HOMES = {
     "ToolNode": "tool_node",
     "ToolRuntime": "tool_node",
     "ValidationNode": "tool_validator",
+    "create_react_agent": "chat_agent_executor",
     "tools_condition": "tool_node",
 }
 

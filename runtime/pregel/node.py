@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.base import Runnable, RunnableSequence
+from langchain_core.runnables.config import merge_configs
 
 from runtime._words import TAG_HIDDEN
 from runtime.pregel.call import RunnableCallable, coerce_to_runnable
@@ -15,6 +16,8 @@ from runtime.types import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy
 
 if TYPE_CHECKING:
     from datetime import timedelta
+
+    from langchain_core.runnables import RunnableConfig
 
 __all__ = ("NodeBuilder", "PregelNode")
 
@@ -79,6 +82,26 @@ class PregelNode:
         from runtime.pregel.nested import graphs_in  # noqa: PLC0415 - it knows Pregel, which is made of nodes
 
         return graphs_in(self.bound) if self._subgraphs is None else self._subgraphs
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """What the node alone makes of an input, as in a test of it: no graph runs, and nothing is written."""
+        return self.bound.invoke(input, self._config(config), **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The async twin of `invoke`."""
+        return await self.bound.ainvoke(input, self._config(config), **kwargs)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """The same in pieces, where the node's code gives some; else in one."""
+        yield from self.bound.stream(input, self._config(config), **kwargs)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """The async twin of `stream`."""
+        async for piece in self.bound.astream(input, self._config(config), **kwargs):
+            yield piece
+
+    def _config(self, config: RunnableConfig | None) -> RunnableConfig:
+        return merge_configs({"metadata": self.metadata, "tags": list(self.tags)}, config)
 
     def copy(self, update: Mapping[str, Any] | None = None) -> PregelNode:
         """A node with the same settings, some of them replaced; nothing computed is carried over."""
