@@ -7,6 +7,8 @@
 | `pregel_values` | a channel's value at a version: whole, or what it adds to an earlier one (see `tails`) |
 | `pregel_writes` | what a task wrote, with the checkpoint that it started from |
 
+The values of one superstep have one version, so they lie side by side, and a commit touches few pages of the file.
+
 What must stay true: a value never changes at its version while another is stored after it, and no value is dropped
 that another is stored after. A superstep is one transaction. Where several share one, each is still kept or left out
 as a whole: what a task wrote goes in by one statement, and a checkpoint's row comes after its values.
@@ -38,7 +40,7 @@ _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS pregel_values (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, channel TEXT NOT NULL, version NOT NULL,
         type TEXT NOT NULL, head BLOB NOT NULL, base, rest BLOB NOT NULL,
-        PRIMARY KEY (thread_id, checkpoint_ns, channel, version)) WITHOUT ROWID""",
+        PRIMARY KEY (thread_id, checkpoint_ns, version, channel)) WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS pregel_writes (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL,
         idx INTEGER NOT NULL, task_path TEXT NOT NULL, channel TEXT NOT NULL, type TEXT NOT NULL, value BLOB NOT NULL,
