@@ -311,8 +311,21 @@ def _connect(graph: StateGraph[Any, Any, Any, Any], tools: ToolNode | None, *, e
     if tools is None:
         graph.add_edge(last, routes.finish)
         return
-    graph.add_conditional_edges(last, route, targets)
+    graph.add_conditional_edges(last, _of_state(graph.state_schema, route), targets)
     if routes.direct:
-        graph.add_conditional_edges("tools", routes.after_tools, [routes.entry, END])
+        graph.add_conditional_edges("tools", _of_state(graph.state_schema, routes.after_tools), [routes.entry, END])
     else:
         graph.add_edge("tools", routes.entry)
+
+
+def _of_state(schema: Any, route: Callable[[Any], Any]) -> RunnableCallable:
+    """The route as a router that reads the state itself, also after a node that reads more: it is sent on to tools."""
+
+    def routed(state: Any) -> Any:
+        return route(state)
+
+    async def arouted(state: Any) -> Any:  # where it is called, for it never waits
+        return route(state)
+
+    routed.__annotations__ = {"state": schema}
+    return RunnableCallable(routed, arouted, name=route.__name__)

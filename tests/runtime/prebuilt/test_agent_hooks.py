@@ -15,6 +15,7 @@ from runtime.managed import RemainingSteps
 from runtime.prebuilt import chat_agent_executor
 from runtime.prebuilt.chat_agent_executor import AgentState
 from runtime.prebuilt.tool_node import InjectedState
+from runtime.types import Command, interrupt
 from tests.runtime.prebuilt.scripted import HELLO, add, agent_of, final, said, scripted
 
 FORM = {"title": "Form", "type": "object"}
@@ -178,6 +179,25 @@ def test_messages_for_one_call_fit_every_kind_of_state(colour, schema):
     agent = agent_of(model, pre_model_hook=hook, prompt=lambda state: get(state, "messages"), state_schema=schema)
     answer = colour.invoke(agent, {**HELLO, "user": "Ada"})
     assert (model.asked, said(answer)) == ([["Ada"]], ["hello", "done"])
+
+
+@states
+def test_a_tool_that_goes_on_later_sees_the_state_as_its_class_and_no_more(colour, schema, saver):
+    @tool
+    def ask(state: Annotated[Any, InjectedState]) -> str:
+        """Ask a human."""
+        seen = set(state if isinstance(state, dict) else vars(state)) - {"seen"}
+        return f"{type(state).__name__} {sorted(seen)} {interrupt('?')}"
+
+    hook = lambda state: {"llm_input_messages": [HumanMessage("short")]}  # noqa: E731
+    agent = agent_of(
+        scripted([("ask", {})], "done"), [ask], pre_model_hook=hook, state_schema=schema, checkpointer=saver
+    )
+    thread = {"configurable": {"thread_id": "1"}}
+    colour.invoke(agent, {**HELLO, "user": "Ada"}, thread)
+    answer = said(colour.invoke(agent, Command(resume="yes"), thread))
+    kind = "dict" if schema is DictState else schema.__name__
+    assert answer[2] == f"{kind} ['messages', 'remaining_steps', 'user'] yes"
 
 
 class Own(AgentState):
