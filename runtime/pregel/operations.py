@@ -113,8 +113,9 @@ def get_state_history(
     """The thread's checkpoints as snapshots, newest first."""
     found = yield from list_checkpoints(_key(site.config), filter, before, limit)
     snapshots = []
-    for item in found:
-        snapshots.append((yield from _snapshot(site, item, live=False, subgraphs=False)))
+    found.reverse()
+    while found:  # what was read is let go as soon as it is shown: a long history is not held twice
+        snapshots.append((yield from _snapshot(site, found.pop(), live=False, subgraphs=False)))
     return snapshots
 
 

@@ -7,9 +7,11 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from runtime.checkpoint.base import BaseCheckpointSaver, Layers, shelf_of
+from runtime.checkpoint.base import BaseCheckpointSaver, FrozenCheckpoint, Layers, Written, shelf_of
 from runtime.checkpoint.memory import InMemorySaver
+from runtime.errors import InvalidUpdateError
 from runtime.graph import START, StateGraph
+from runtime.types import Command
 
 CONF = {"thread_id": "t", "checkpoint_ns": ""}
 
@@ -76,3 +78,33 @@ def test_a_method_that_is_replaced_on_the_class_or_the_saver_is_called(method: s
 def test_a_saver_made_by_others_is_given_whole_checkpoints():
     assert not shelf_of(BaseCheckpointSaver(), CONF, {}).frozen
     assert not shelf_of(object(), CONF, {}).frozen
+
+
+def test_a_task_whose_writes_fit_no_channel_leaves_them_beside_the_last_barrier(colour: Any):
+    class Number(TypedDict):
+        x: int
+
+    def twice(state: Number) -> Command[Any]:
+        return Command(update=[("x", 1), ("x", 2)])
+
+    saver = InMemorySaver()
+    graph = StateGraph(Number).add_node("twice", twice).add_edge(START, "twice").compile(checkpointer=saver)
+    with pytest.raises(InvalidUpdateError):
+        colour.invoke(graph, {"x": 0}, {"configurable": {"thread_id": "t"}})
+    found = saver.get_tuple({"configurable": CONF})
+    assert found is not None
+    assert found.metadata["step"] == 0
+    assert [write[1:] for write in found.pending_writes or ()] == [("x", 1), ("x", 2)]
+
+
+def test_what_a_task_wrote_is_kept_in_memory_also_where_its_checkpoint_cannot_be():
+    saver = InMemorySaver()
+    shelf = shelf_of(saver, CONF, {})
+    empty: Any = Layers({})
+    saver.keep(shelf, None, FrozenCheckpoint("1", 0.0, empty, empty, None, {}, {}), {})
+    frozen = FrozenCheckpoint("2", 0.0, Layers({"a": 1}), empty, None, {"a": 1}, {"a": len})
+    with pytest.raises(TypeError, match="'a'"):
+        saver.keep(shelf, "1", frozen, {}, Written("1", [("a", 1)], "task", ""))
+    found = saver.get_tuple({"configurable": CONF})
+    assert found is not None
+    assert (found.checkpoint["id"], found.pending_writes) == ("1", [("task", "a", 1)])
