@@ -24,15 +24,19 @@ from runtime.utils.runnable import RunnableCallable
 __all__ = (
     "LLM_INPUT",
     "OUT_OF_STEPS",
+    "Chooser",
     "ChosenModel",
     "FixedModel",
+    "Model",
     "ModelCall",
     "ModelSource",
     "Prompt",
     "StructuredCall",
+    "answered_ids",
     "as_prompt",
     "check_history",
     "field",
+    "latest_calls",
     "model_source",
 )
 

@@ -251,8 +251,7 @@ def _structured(source: ModelSource, response_format: Any) -> RunnableCallable:
 class _Routes:
     """Where an agent goes next. `entry` begins a turn, `finish` follows the last one.
 
-    `direct` are the tools whose answer is the agent's. The answers are read from the messages: those that have run
-    are answered, whoever wrote the answer.
+    `direct` are the tools whose answer is the agent's; `each_call_alone` makes a task of every tool call.
     """
 
     entry: str

@@ -16,6 +16,7 @@ from runtime.prebuilt import chat_agent_executor
 from runtime.prebuilt.chat_agent_executor import AgentState
 from runtime.prebuilt.tool_node import InjectedState
 from runtime.types import Command, interrupt
+from runtime.warnings import LangGraphDeprecatedSinceV10
 from tests.runtime.prebuilt.scripted import HELLO, add, agent_of, final, said, scripted
 
 FORM = {"title": "Form", "type": "object"}
@@ -230,3 +231,8 @@ def test_the_states_that_come_with_it_serve(colour, name):
     structured = {"response_format": FORM} if "Structured" in name else {}
     answer = colour.invoke(agent_of(scripted(), state_schema=schema, **structured), HELLO)
     assert (said(answer), answer.get("structured_response")) == (["hello", "done"], {"Form": 2} if structured else None)
+
+
+def test_a_state_of_ones_own_on_the_pydantic_one_is_told_to_stand_on_an_old_class():
+    with pytest.warns(LangGraphDeprecatedSinceV10, match="^The state classes of create_react_agent are deprecated"):
+        type("Mine", (chat_agent_executor.AgentStatePydantic,), {})
