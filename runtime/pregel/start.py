@@ -126,14 +126,14 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     """Take the caller's input in: as an answer, as a word to a thread that waits, or as a new start."""
     state = progress.state
     resuming = bool(state.versions) and _goes_on(run, progress, input)
-    replaying = progress.replayed
+    forks = progress.replayed and not (yield from _stands_at_own_fork(run, progress))
     stored = list(progress.pending.pop(NULL_TASK_ID, ()))
     spent = any(channel == RESUME for writes in progress.pending.values() for channel, _ in writes)
     if isinstance(input, Command):
         given = command_writes(run, input, progress.pending)
         if given:
             stored = [pair for pair in stored if pair[0] != RESUME] + given
-            if not progress.replayed:  # a replay's words belong to the fork that it begins with
+            if not forks:  # what is said in a replay belongs to the fork that it begins with
                 written = store(run, progress, NULL_TASK_ID, stored, "")
                 if written is not None:
                     yield SaveWrites(shelf_of(progress), written)
@@ -149,8 +149,8 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
         progress.shown = True
         if SuperstepUpdated in run.wanted:
             yield told.updated(run, progress, step, "resume", before)
-        if replaying and not (yield from _stands_at_own_fork(run, progress)):
-            yield from persist(run, progress, "fork")
+        if forks:
+            yield from _fork(run, progress)
         return
     if null:
         _apply_null(run, progress, null)
@@ -196,6 +196,14 @@ def _stands_at_own_fork(run: Run, progress: Progress) -> Routine[bool]:
         return False
     newest = yield from load(run.saver_config)
     return newest is not None and newest.checkpoint["id"] == progress.saved_id
+
+
+def _fork(run: Run, progress: Progress) -> Routine[None]:
+    """Begin a replay with a checkpoint of its own, which does not say what woke the tasks that are next."""
+    state = progress.state
+    waiting, state.updated = state.updated, None
+    yield from persist(run, progress, "fork")
+    state.updated = waiting
 
 
 def _take_input(run: Run, progress: Progress, input: Any) -> Routine[None]:

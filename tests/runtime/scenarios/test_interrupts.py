@@ -188,6 +188,24 @@ def test_what_was_said_to_a_thread_that_waits_adds_up_and_stays_said_in_a_replay
     assert colour.invoke(app, Command(resume="c"), thread())["log"] == ["a", "b", "c"]
 
 
+def test_a_word_at_a_named_checkpoint_that_is_an_edit_stands_beside_it(colour, saver):
+    app = builder({"a": says("a")}, [(START, "a")]).compile(checkpointer=saver, interrupt_before=["a"])
+    colour.invoke(app, {"log": []}, thread())
+    edit = colour.update_state(app, thread(), {"log": ["edit"]}, "a")
+    colour.invoke(app, Command(update={"log": ["word"]}), edit)
+    state = colour.get_state(app, thread())
+    assert (state.values["log"], state.metadata["source"]) == (["edit", "word"], "update")
+
+
+def test_a_fork_tells_its_tasks_in_the_order_in_which_the_nodes_were_added(colour, saver):
+    app = builder({name: says(name) for name in "ba"}, [(START, "b"), (START, "a")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread(), interrupt_before="*")
+    at = colour.get_state(app, thread()).config
+    colour.invoke(app, None, at, interrupt_before=["b"], interrupt_after=["b"])
+    fork = next(item for item in saver.list(thread()) if item.metadata["source"] == "fork")
+    assert fork.checkpoint["updated_channels"] is None
+
+
 def test_a_word_at_a_named_checkpoint_begins_a_fork(colour, saver):
     graph = builder({"a": says("a")}, [(START, "a")])
     app = graph.compile(checkpointer=saver, interrupt_before=["a"])
