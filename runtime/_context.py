@@ -7,6 +7,7 @@ sets that config when a task begins, so that `interrupt`, `get_config`, nested g
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
@@ -74,6 +75,9 @@ class TaskContext:
 
     def answer(self) -> Any:
         """The answer to the next question of this attempt, or `MISSING` when nobody has given it yet."""
+        wait_for_turn = turn.get()
+        if wait_for_turn is not None:
+            wait_for_turn()
         index = self.asked
         self.asked += 1
         if index < len(self.resumes):
@@ -89,6 +93,11 @@ class TaskContext:
         self.nested = count + 1
         return count
 
+
+turn: ContextVar[Callable[[], None] | None] = ContextVar("runtime_turn", default=None)
+"""Where a task runs functions side by side: waits until those before this one have ended. Questions are known by their
+number, so they must be asked in the same order each time.
+"""
 
 task_config: ContextVar[RunnableConfig | None] = ContextVar("runtime_task_config", default=None)
 """The config of the task that is running here. It holds the task."""

@@ -43,8 +43,8 @@ __all__ = (
 LLM_INPUT = "llm_input_messages"
 """The key under which a hook gives messages for the next call of the model alone."""
 
-OUT_OF_STEPS = "There are too few steps left to run the tools that this needs."
-"""What the agent says in the model's place where the tools could not run any more."""
+OUT_OF_STEPS = "Sorry, need more steps to process this request."
+"""What the agent says in the model's place where the tools could not run any more; a value that programs compare."""
 
 Model = Runnable[Any, Any]
 Chooser = Callable[[Any, Runtime[Any]], Model | Awaitable[Model]]

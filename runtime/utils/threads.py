@@ -11,8 +11,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Generic, TypeVar
 
+from runtime._context import turn
 from runtime._workers import PATIENCE, workers
 
 __all__ = ("side_by_side",)
@@ -23,8 +25,9 @@ T = TypeVar("T")
 def side_by_side(functions: Sequence[Callable[[], T]], limit: int | None = None) -> list[T]:
     """The results in the order of the functions, of which at most `limit` run at a time.
 
-    Each runs in its own copy of the caller's context. All are run to their end; then the first error, in the order of
-    the functions, is raised. Only what is no `Exception`, such as Ctrl-C, ends it at once: what has not begun is left.
+    Each runs in its own copy of the caller's context, and asks its questions when those before it have ended. All are
+    run to their end; then the first error, in the order of the functions, is raised. Only what is no `Exception`, such
+    as Ctrl-C, ends it at once: what has not begun is left.
     """
     if len(functions) == 1:
         return [functions[0]()]
@@ -49,6 +52,7 @@ class _Work(Generic[T]):
         self.most = (limit or len(functions)) - 1
         self.helpers = 0
         self.left = len(functions)
+        self.ends = [threading.Event() for _ in functions]
         self.ended = threading.Event()
         self.lock = threading.Lock()
         if not functions:
@@ -62,6 +66,7 @@ class _Work(Generic[T]):
             except IndexError:
                 return
             self._wake_one()
+            context.run(turn.set, partial(self._wait_for_those_before, index))
             try:
                 self.results[index] = context.run(function)
             except Exception as error:
@@ -71,7 +76,14 @@ class _Work(Generic[T]):
                 self.waiting.clear()
                 self.ended.set()
                 raise
+            finally:
+                self.ends[index].set()
             self._count_down()
+
+    def _wait_for_those_before(self, index: int) -> None:
+        for end in self.ends[:index]:
+            while not end.wait(PATIENCE):
+                pass
 
     def _help(self) -> None:
         with suppress(BaseException):  # it is among the errors
