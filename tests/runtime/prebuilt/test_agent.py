@@ -180,7 +180,9 @@ def test_tools_side_by_side_ask_in_the_order_of_their_calls(saver):
         second_is_there.set()
         return str(interrupt("second"))
 
-    graph = agent_of(scripted([("ask_late", {}), ("ask_early", {})], "done"), [ask_late, ask_early], checkpointer=saver)
+    graph = agent_of(
+        scripted([("ask_late", {}), ("ask_early", {})], "done"), [ask_late, ask_early], version="v1", checkpointer=saver
+    )
     thread = {"configurable": {"thread_id": "1"}}
     graph.invoke(HELLO, thread)
     graph.invoke(Command(resume="one"), thread)
