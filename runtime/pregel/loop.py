@@ -120,12 +120,14 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
     status = _status(failure)
     asked: tuple[Interrupt, ...] = ()
     try:
-        if isinstance(failure, GraphInterrupt):
-            asked = tuple(failure.args[0]) if failure.args else ()
-            yield from _stop_at(run, progress, failure, asked)
-        elif status == "cancelled":
-            yield from _cut_off(run, progress)
-        yield from settle(run, progress, failure is not None)
+        try:
+            if isinstance(failure, GraphInterrupt):
+                asked = tuple(failure.args[0]) if failure.args else ()
+                yield from _stop_at(run, progress, failure, asked)
+            elif status == "cancelled":
+                yield from _cut_off(run, progress)
+        finally:
+            yield from settle(run, progress, failure is not None)
     except BaseException as error:
         if failure is None or status == "interrupted":
             status, failure = "failed", error

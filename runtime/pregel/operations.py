@@ -282,6 +282,7 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
         return (yield from _save(site, thread, found, "input"))
     if live and found is not None:
         thread.apply_null()
+    thread.give_up()
     made: list[Task] = []
     for index, item in enumerate(updates):
         taken = {task.id for task in made}

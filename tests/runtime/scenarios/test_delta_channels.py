@@ -212,3 +212,12 @@ def test_however_runs_are_saved_a_thread_holds_what_they_showed(colour, saver, d
             assert colour.get_state(app, thread()).values["log"] == shown
     values = [s.values["log"] for s in colour.get_state_history(app, thread())]
     assert all(new[: len(old)] == old for new, old in itertools.pairwise(values))
+
+
+def test_an_edit_leaves_out_of_the_value_what_a_sibling_of_a_question_had_written(colour, saver):
+    graph = graph_of("a", 100)
+    graph.add_node("ask", lambda state: {"log": [interrupt("?")]}).add_edge(START, "ask")
+    app = graph.compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread())  # a has finished, and waits for ask
+    edit = colour.update_state(app, thread(), {"log": ["edit"]}, "ask")
+    assert colour.get_state(app, edit).values == {"log": ["in", "edit"]}

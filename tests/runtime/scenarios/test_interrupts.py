@@ -6,7 +6,8 @@ from typing import Annotated, TypedDict
 import pytest
 from pydantic import ValidationError
 
-from runtime.errors import EmptyInputError, UnknownInterruptError
+from runtime.channels import UntrackedValue
+from runtime.errors import EmptyInputError, InvalidUpdateError, UnknownInterruptError
 from runtime.graph import END, START
 from runtime.types import Command, Send, interrupt
 from tests.runtime.scenarios.build import Log, asked, builder, says, thread
@@ -142,6 +143,19 @@ def test_a_breakpoint_stops_without_a_question_and_none_goes_on(colour, saver):
     assert colour.invoke(app, {"log": []}, thread()) == {"log": ["a"]}
     assert colour.get_state(app, thread()).next == ("b",)
     assert colour.invoke(app, None, thread()) == {"log": ["a", "b"]}
+
+
+@pytest.mark.parametrize("durability", ["sync", "async"])
+def test_what_finished_beside_a_question_is_stored_though_it_fits_no_superstep(colour, saver, durability):
+    class State(Log):
+        guarded: Annotated[str, UntrackedValue]
+
+    twice = Command(update=[("log", ["a"]), ("guarded", "x"), ("guarded", "y")])
+    graph = builder({"a": lambda state: twice, "asks": lambda state: {"log": [interrupt("go?")]}}, [], State)
+    app = graph.add_edge(START, "a").add_edge(START, "asks").compile(checkpointer=saver)
+    with pytest.raises(InvalidUpdateError, match="guarded"):
+        colour.invoke(app, {"log": []}, thread(), durability=durability)
+    assert colour.get_state(app, thread()).next == ("asks",)
 
 
 def test_a_plain_answer_is_for_the_superstep_that_waits_and_not_for_a_later_question(colour, saver):
