@@ -1,7 +1,5 @@
 """The agent's loop: model, tools, model, until there is an answer."""
 
-import threading
-
 import pytest
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
@@ -163,27 +161,3 @@ def test_the_old_name_is_the_same_function():
 def test_a_wrong_option_is_told(wrong, error, told):
     with pytest.raises(error, match=told):
         agent_of(scripted(), [add], **wrong)
-
-
-def test_tools_side_by_side_ask_in_the_order_of_their_calls(saver):
-    second_is_there = threading.Event()
-
-    @tool
-    def ask_late() -> str:
-        """Ask when the other tool is about to."""
-        second_is_there.wait()
-        return str(interrupt("first"))
-
-    @tool
-    def ask_early() -> str:
-        """Ask at once."""
-        second_is_there.set()
-        return str(interrupt("second"))
-
-    graph = agent_of(
-        scripted([("ask_late", {}), ("ask_early", {})], "done"), [ask_late, ask_early], version="v1", checkpointer=saver
-    )
-    thread = {"configurable": {"thread_id": "1"}}
-    graph.invoke(HELLO, thread)
-    graph.invoke(Command(resume="one"), thread)
-    assert said(graph.invoke(Command(resume="two"), thread))[2:] == ["one", "two", "done"]

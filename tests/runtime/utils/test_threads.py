@@ -6,7 +6,12 @@ from functools import partial
 
 import pytest
 
+from runtime._context import interrupt_id
+from runtime.checkpoint.memory import InMemorySaver
+from runtime.graph import START
+from runtime.types import interrupt
 from runtime.utils.threads import side_by_side
+from tests.runtime.scenarios.build import builder, thread
 
 here: ContextVar[str] = ContextVar("here", default="nowhere")
 
@@ -65,3 +70,20 @@ def test_the_first_error_is_raised_when_all_have_ended():
 
 def test_one_may_run_others():
     assert side_by_side([lambda: side_by_side([lambda: 1, lambda: 2]), lambda: [3]]) == [[1, 2], [3]]
+
+
+def test_they_ask_a_human_in_their_order_whoever_comes_to_it_first():
+    about_to_ask = threading.Event()
+
+    def first():
+        about_to_ask.wait()
+        interrupt("first")
+
+    def second():
+        about_to_ask.set()
+        interrupt("second")
+
+    graph = builder({"node": lambda state: side_by_side([first, second])}, [(START, "node")]).compile(InMemorySaver())
+    graph.invoke({"log": []}, thread())
+    task = graph.get_state(thread()).tasks[0]
+    assert [(item.value, item.id) for item in task.interrupts] == [("first", interrupt_id(f"node:{task.id}", 0))]
