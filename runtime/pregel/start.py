@@ -126,7 +126,7 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     """Take the caller's input in: as an answer, as a word to a thread that waits, or as a new start."""
     state = progress.state
     resuming = bool(state.versions) and _goes_on(run, progress, input)
-    forks = progress.replayed and not (yield from _stands_at_own_fork(run, progress))
+    forks = resuming and progress.replayed and not (yield from _stands_at_own_fork(run, progress))
     stored = list(progress.pending.pop(NULL_TASK_ID, ()))
     spent = any(channel == RESUME for writes in progress.pending.values() for channel, _ in writes)
     if isinstance(input, Command):

@@ -1,6 +1,7 @@
 """Delta channels in a graph: what is stored of them, and that their value is always there."""
 
 import itertools
+import operator
 from typing import Annotated, TypedDict
 
 import pytest
@@ -221,3 +222,15 @@ def test_an_edit_leaves_out_of_the_value_what_a_sibling_of_a_question_had_writte
     colour.invoke(app, {"log": ["in"]}, thread())  # a has finished, and waits for ask
     edit = colour.update_state(app, thread(), {"log": ["edit"]}, "ask")
     assert colour.get_state(app, edit).values == {"log": ["in", "edit"]}
+
+
+def test_a_word_at_the_checkpoint_that_only_holds_the_log_stands_beside_it(colour, saver):
+    class Two(TypedDict):
+        log: Annotated[list, DeltaChannel(added)]
+        words: Annotated[list, operator.add]
+
+    app = builder({"a": says("a")}, [(START, "a")], Two).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread(), durability="exit")
+    holder = colour.get_state_history(app, thread())[-1]
+    colour.invoke(app, Command(update={"words": ["word"]}), holder.config)
+    assert colour.get_state(app, holder.config).values["words"] == ["word"]
