@@ -117,7 +117,7 @@ class _Performance:
                 keys = ("log",) if isinstance(self.program.graph, Function) else self.program.graph.keys
                 return {key: value_for(key, f"in{self.number}", 1) for key in keys if key in _GIVEN}
         pending = self._questions()
-        if not pending and (call.input != "answer" or isinstance(self.program.graph, Function)):
+        if not pending:  # several may come to ask, and which of them a plain answer meets is a race
             return None
         if call.input == "answer":
             return types.Command(resume=f"r{self.number}")
@@ -137,7 +137,7 @@ class _Performance:
             return
         if call.inside:
             state = self._ask("get_state", config, subgraphs=True)
-            config = next((task.state.config for task in state.tasks if task.state is not None), config)
+            config = next((task.state.config for task in state.tasks if task.state and task.state.metadata), config)
         steps = [
             [
                 self.engine.types.StateUpdate(
@@ -190,8 +190,6 @@ async def _gather(items: Any, into: list[Any]) -> None:
 
 def _in_order(result: Any) -> Any:
     """A result with its questions in order: threads ask when they come to it."""
-    if isinstance(result, dict) and "__interrupt__" in result:
-        return {**result, "__interrupt__": sorted(result["__interrupt__"], key=_asked)}
     if hasattr(result, "interrupts"):
         return dataclasses.replace(result, interrupts=tuple(sorted(result.interrupts, key=_asked)))
     return result

@@ -20,6 +20,7 @@ DIFFERENCES = {
     "cut off": "§5.12: a task that was cut off has no end in the stream. There it has one in some nested graphs.",
     "a router after a command from inside": "§5.8: a node whose graph was left by a command to the parent has routers "
     "as others have. There this is a TypeError.",
+    "questions side by side": "§5.9: all are reported together. In which order they came is a race inside of one task.",
     "delta counters": "§2.2: bookkeeping of when a checkpoint holds a delta channel whole. Ours does so more often: in "
     "a fork, where LangGraph mixes in what another branch wrote.",
     "last words": "§5.3: a task's end is told when it ends. There what the last task of a superstep told is lost when "
@@ -40,7 +41,7 @@ DIFFERENCES = {
     "an edit keeps what was next": "§3.7, and the case timetravel-fork-keeps-goto: an update in nobody's name by a "
     "node without edges leaves what was next. There it is dropped.",
     "a handler that had finished": "§4.2, §5.12: what has finished is not run again. There a handler is, with the "
-    "error as text, when a sibling stopped the superstep.",
+    "error as text, when the superstep was stopped.",
     "the way out of a lasting graph": "§5.8: a command to the parent is the parent's. There it is nobody's where a "
     "graph that stands in another keeps its state in a namespace without task ids.",
     "a tie with itself": "§5.7: an update in nobody's name is made in that of the one node that ran last. There a node "
@@ -61,15 +62,24 @@ def alike(value: Any) -> Any:
     if isinstance(value, dict):
         if _CUT_OFF in str(value.get("error")) and "state" in value:  # a task in a streamed checkpoint
             value = {**{key: item for key, item in value.items() if key != "error"}, "interrupts": ()}
-        return {key: item for key, item in value.items() if not _differs(key, item)}
+        return {key: _in_order(key, item) for key, item in value.items() if not _differs(key, item)}
     kind = type(value).__name__  # each engine has its own
     if kind == "PregelTask" and value.error is not None:
         error = None if _CUT_OFF in str(value.error) else value.error
         return value._replace(interrupts=(), error=error)
+    if kind == "PregelTask":
+        return value._replace(interrupts=_in_order("interrupts", value.interrupts))
     if kind == "StateSnapshot":
         failed = {item.id for task in value.tasks if task.error is not None for item in task.interrupts}
-        return value._replace(interrupts=tuple(item for item in value.interrupts if item.id not in failed))
+        open_ones = tuple(item for item in value.interrupts if item.id not in failed)
+        return value._replace(interrupts=_in_order("interrupts", open_ones))
     return value
+
+
+def _in_order(key: Any, item: Any) -> Any:
+    if key not in ("interrupts", "__interrupt__") or not isinstance(item, (tuple, list)):
+        return item
+    return type(item)(sorted(item, key=lambda asked: str(asked["value"] if isinstance(asked, dict) else asked.value)))
 
 
 def _differs(key: Any, item: Any) -> bool:

@@ -107,7 +107,7 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
             node = node._replace(child=unleft(node.child))  # "a router after a command from inside"
         nodes[index] = node._replace(child=calm(lasting(node.child, depth, graph.saver), line, depth + 1), tries=1)
     stops = [node for node in nodes if fails(node) or node.asks or node.child is not None]
-    if len(stops) > 1:  # "a handler that had finished"
+    if len(stops) > 1 or clashes(graph):  # "a handler that had finished"
         nodes = [node._replace(handler=False) for node in nodes]
     twice = {node.name for node in nodes if node.asks or (node.child and not once(node.child))}
     nodes = [node._replace(goto=tuple(map(plain_if(twice), node.goto))) for node in nodes]
@@ -158,12 +158,15 @@ def fit(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def without_used_answers(calls: list[Any]) -> list[Any]:
-    """The calls, none of which goes on without an answer after one that had one: "a used answer"."""
+    """The calls; after one that gave a plain answer all give one, and after one with an answer none goes on without."""
     found: list[Any] = []
-    for call in calls:
-        answered = any(isinstance(earlier, Run) and earlier.input in ANSWERS for earlier in found)
-        goes_on = isinstance(call, Run) and call.input == "none" and call.at is None
-        found.append(call._replace(input="answers") if answered and goes_on else call)
+    for call in calls:  # "a used answer"
+        given = [earlier.input for earlier in found if isinstance(earlier, Run) and earlier.input in ANSWERS]
+        if isinstance(call, Run) and "answer" in given:
+            call = call._replace(input="answer", at=None)
+        elif isinstance(call, Run) and given and call.input == "none" and call.at is None:
+            call = call._replace(input="answers")
+        found.append(call)
     return found
 
 
