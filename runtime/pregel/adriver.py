@@ -23,6 +23,7 @@ from runtime.pregel.called import result_of
 from runtime.pregel.driver import Abandoned, call_cache_key, put_arguments, writes_arguments
 from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
+from runtime.pregel.loop import keep
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
 from runtime.pregel.timed import call_timed
@@ -30,6 +31,7 @@ from runtime.pregel.timed import call_timed
 if TYPE_CHECKING:
     from runtime.cache.base import BaseCache
     from runtime.checkpoint.base import BaseCheckpointSaver
+    from runtime.pregel.progress import Progress
     from runtime.pregel.run import Run
     from runtime.pregel.task import Task
 
@@ -72,7 +74,7 @@ class AsyncDriver:
         self.inbox: deque[Any] = deque()
         self.arrived = asyncio.Event()
         self.running: dict[asyncio.Task[Any], Task] = {}
-        self.keep: Callable[[Task], fx.Routine[None]] | None = None
+        self.progress: Progress | None = None
         width = run.config.get("max_concurrency")
         self.width = asyncio.Semaphore(width) if width else None
         self.writer = AsyncWriter() if run.durability == "async" and run.saver is not None else None
@@ -94,7 +96,7 @@ class AsyncDriver:
     # -- tasks --------------------------------------------------------------------------------------------------------
 
     async def _start(self, effect: fx.Start) -> fx.Finished | None:
-        self.keep = effect.keep
+        self.progress = effect.progress
         if effect.alone and not self.live:
             return await self._run_here(effect.tasks[0])
         for task in effect.tasks:
@@ -141,8 +143,8 @@ class AsyncDriver:
     async def _called(self, task: Task) -> Any:
         if not task.finished:
             await self._run_called(task)
-            if self.keep is not None and self.run.saver is not None:
-                await adrive(self.keep(task), self.answers)
+            if self.progress is not None and self.run.saver is not None:
+                await adrive(keep(self.run, self.progress, task), self.answers)
         return result_of(task)
 
     async def _run_called(self, task: Task) -> None:

@@ -27,6 +27,7 @@ from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
 from runtime.pregel.enter import call_sync, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
+from runtime.pregel.loop import keep
 from runtime.pregel.policy import cache_key, task_namespace
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
@@ -34,6 +35,7 @@ from runtime.pregel.run import Chunk
 if TYPE_CHECKING:
     from runtime.cache.base import BaseCache
     from runtime.checkpoint.base import BaseCheckpointSaver
+    from runtime.pregel.progress import Progress
     from runtime.pregel.run import Run
     from runtime.pregel.task import Task
     from runtime.types import CacheKey
@@ -79,7 +81,7 @@ class SyncDriver:
         self.waiting: deque[tuple[Task, Context]] = deque()
         self.called: dict[CalledFuture, None] = {}
         self.stopped = False
-        self.keep: Callable[[Task], fx.Routine[None]] | None = None
+        self.progress: Progress | None = None
         self.live = live or run.graph.step_timeout is not None
         self.handed = self.live
         self.width = run.config.get("max_concurrency") or 0
@@ -102,7 +104,7 @@ class SyncDriver:
     def _start(self, effect: fx.Start) -> fx.Finished | None:
         tasks = effect.tasks
         count = len(tasks)
-        self.keep = effect.keep
+        self.progress = effect.progress
         if effect.alone and not self.live:
             return self._run_here(tasks[0], copy_context())
         for task in tasks:
@@ -155,8 +157,8 @@ class SyncDriver:
 
     def keep_called(self, task: Task) -> None:
         """Store what a called task's end leaves behind, before its caller hears of it."""
-        if self.keep is not None and self.run.saver is not None and not self.stopped:
-            drive(self.keep(task), self.answers)
+        if self.progress is not None and self.run.saver is not None and not self.stopped:
+            drive(keep(self.run, self.progress, task), self.answers)
 
     def cut_off(self, task: Task) -> None:
         """Tell that the task will not begin."""

@@ -6,7 +6,7 @@ each event to whoever watches. The typed helpers at the end are the only place t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from runtime.events import Event
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables.base import Runnable
 
     from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple, FrozenCheckpoint, Shelf, Written
+    from runtime.pregel.progress import Progress
     from runtime.pregel.task import Task
 
 T = TypeVar("T")
@@ -27,12 +28,12 @@ class Start(NamedTuple):
     """Run these tasks; each is answered by a `Finished` in the inbox.
 
     `alone` says that there is one, and nothing else runs: its `Finished` may be the reply.
-    A task that one of these calls is kept by `keep` before its caller has the result.
+    A task that one of these calls is kept beside what `progress` tells, before its caller has the result.
     """
 
     tasks: Sequence[Task]
     alone: bool
-    keep: Callable[[Task], Routine[None]]
+    progress: Progress
 
 
 class Cancel(NamedTuple):

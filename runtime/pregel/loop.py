@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from runtime._words import (
@@ -270,12 +269,10 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
-    untold = run.tell_finished is None and run.wanted.isdisjoint((TaskFinished, SuperstepUpdated))
-    quiet = untold and run.cache is None
     ends = _Ends()
     if len(idle) < left:
         waiting = [task for task in running if task not in idle] if idle else running
-        first = yield Start(waiting, len(waiting) == 1, partial(keep, run, progress))
+        first = yield Start(waiting, len(waiting) == 1, progress)
         if first is not None:
             ready.append(first)
     while left:
@@ -293,7 +290,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
             continue
         left -= 1
         task = message.task
-        if quiet and task.finished and (run.saver is None or not (left or task.called)):
+        if run.quiet and task.finished and (run.saver is None or not (left or task.called)):
             if not task.writes:
                 task.writes = [(NO_WRITES, None)]
             if run.saver is not None:  # nobody hears of this end before the barrier, where it is stored
@@ -302,7 +299,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
         handler = _handler_of(run, progress, task)
         yield from commit(run, progress, task)
         if handler is not None:
-            first = yield Start([handler], left == 0, partial(keep, run, progress))
+            first = yield Start([handler], left == 0, progress)
             left += 1
             running.append(handler)
             progress.tasks.append(handler)
@@ -316,20 +313,17 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
 class _Ends:
     """How the tasks of a superstep ended that did not succeed. Only a failure stops the siblings."""
 
-    __slots__ = ("asked", "failure", "softly", "stopped")
-
-    def __init__(self) -> None:
-        self.failure: BaseException | None = None
-        self.softly: BaseException | None = None
-        self.asked: list[Interrupt] = []
-        self.stopped = False
+    failure: BaseException | None = None
+    softly: BaseException | None = None
+    asked: tuple[Interrupt, ...] = ()
+    stopped = False
 
     def take(self, task: Task) -> bool:
         """Take an end in; True for the first failure."""
         error = task.error
         if isinstance(error, GraphInterrupt):
             self.stopped = True
-            self.asked.extend(task.interrupts)
+            self.asked = (*self.asked, *task.interrupts)
         elif error is None or self.failure is not None:
             return False
         elif isinstance(error, (GraphDrained, asyncio.CancelledError)) or is_invalid_resume(error):
@@ -345,7 +339,7 @@ class _Ends:
         if error is not None:
             raise error
         if self.stopped:
-            raise GraphInterrupt(tuple(self.asked))
+            raise GraphInterrupt(self.asked)
 
 
 def _handler_of(run: Run, progress: Progress, task: Task) -> Task | None:

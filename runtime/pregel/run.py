@@ -31,7 +31,7 @@ from runtime._words import (
 from runtime.callbacks import AsyncGraphCallbackManager, get_async_graph_callback_manager_for_config
 from runtime.checkpoint.base import shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
-from runtime.events import KINDS, Watch, observers
+from runtime.events import KINDS, SuperstepUpdated, TaskFinished, Watch, observers
 from runtime.pregel.program import Program, as_names
 from runtime.pregel.projections import streamed, ways_of
 from runtime.pregel.task import lasting_ns
@@ -163,6 +163,7 @@ class Run:
         "parent",
         "previous",
         "program",
+        "quiet",
         "replay",
         "resuming",
         "run_id",
@@ -236,6 +237,7 @@ class Run:
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
         self.wanted: frozenset[type[Any]] = frozenset()
+        self.quiet = False
         self.streams_custom = False
         self.manager: Any = None
         self.checkpoint_id: str | None = None
@@ -295,10 +297,15 @@ class Run:
         return self.parent is not None
 
     def look_around(self) -> None:
-        """See which kinds of events somebody wants of this run; no others are made. Called once, when it begins."""
+        """See which kinds of events somebody wants of this run; no others are made. Called once, when it begins.
+
+        The run is `quiet` when nobody hears of a task's end before the barrier.
+        """
         wanted: list[Iterable[type[Any]]] = [outlet.ways for outlet in self.outlets]
         wanted += [watch.calls for watch in self.watches]
         self.wanted = frozenset(KINDS if self.lifecycle else ()).union(*wanted)
+        untold = self.tell_finished is None and self.wanted.isdisjoint((TaskFinished, SuperstepUpdated))
+        self.quiet = untold and self.cache is None
         self.streams_custom = bool(self.watches) or any("custom" in outlet.modes for outlet in self.outlets)
 
     @property
