@@ -128,7 +128,8 @@ class _Performance:
     def _questions(self) -> list[Any]:
         if self.saver is None:
             return []
-        asked = self._ask("get_state", CONFIG).interrupts
+        tasks = self._ask("get_state", CONFIG).tasks
+        asked = [question for task in tasks if task.error is None for question in task.interrupts]
         return sorted(asked, key=_asked)
 
     def _update(self, call: Update) -> None:

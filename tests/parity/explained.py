@@ -20,6 +20,10 @@ DIFFERENCES = {
     "cut off": "§5.12: a task that was cut off has no end in the stream. There it has one in some nested graphs.",
     "a router after a command from inside": "§5.8: a node whose graph was left by a command to the parent has routers "
     "as others have. There this is a TypeError.",
+    "a late save": "§2, §5.5: a checkpoint holds its own superstep. There a topic that adds up, and a barrier, are one "
+    "object for all supersteps, and what is saved in the background may hold more.",
+    "an edit of nothing by nobody": "§5.7 does not say; ours is a copy with the same next. There what an earlier edit "
+    "had passed by may be next again.",
     "questions side by side": "§5.9: all are reported together. In which order they came is a race inside of one task.",
     "delta counters": "§2.2: bookkeeping of when a checkpoint holds a delta channel whole. Ours does so more often: in "
     "a fork, where LangGraph mixes in what another branch wrote.",

@@ -79,8 +79,8 @@ def function_programs(draw: Draw) -> Program:
     for index, call in enumerate(calls):
         if {"values", "updates"} <= {*(call.modes or ())}:  # "an emptied update"
             call = calls[index] = call._replace(version="v1")
-        if call.input == "new" and any(earlier.input in ANSWERS for earlier in calls[:index]):  # "a used answer"
-            calls[index] = call._replace(input="answers")
+        if any(earlier.input in ANSWERS for earlier in calls[:index]):  # "a used answer"
+            calls[index] = call._replace(input="answers", at=None)
     return Program(
         spec, tuple(without_used_answers(calls)), not rarely(draw, 8), draw(st.sampled_from(("sync", "async")))
     )
@@ -120,6 +120,10 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
         keys = tuple(key for key in keys if key not in FLEETING)  # "fleeting values"
         nodes = [node._replace(writes=tuple(key for key in node.writes if key in keys)) for node in nodes]
     routed = {route.source for route in graph.routes}
+    if any(inner.saver is False for inner in within(graph)):  # "a late save", which "sync without a saver" leaves
+        graph = graph._replace(edges=tuple(edge for edge in graph.edges if isinstance(edge[0], str)))
+        keys = tuple(key for key in keys if key != "heap")
+        nodes = [node._replace(writes=tuple(key for key in node.writes if key != "heap")) for node in nodes]
     for index, node in enumerate(nodes):
         if node.gives in ("pairs", "list") and node.name in routed:  # "a router fails"
             nodes[index] = node._replace(overwrites=False, writes=fit(node.writes))
@@ -176,6 +180,8 @@ def agreed(call: Call, graph: Graph) -> Call:
         return agreed_update(call, graph)
     if not isinstance(call, Run):
         return call
+    if call.durability in (None, "async") and any("heap" in inner.keys or joins(inner) for inner in within(graph)):
+        call = call._replace(durability="sync")  # "a late save"
     if call.durability == "sync" and any(inner.saver is False for inner in within(graph)):
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
@@ -190,10 +196,18 @@ def agreed_update(call: Update, graph: Graph) -> Update:
     steps = call.supersteps
     if any(node.defer for node in graph.nodes):  # "settled"
         steps = tuple(tuple((keys, graph.nodes[0].name if by == END else by) for keys, by in step) for step in steps)
-    joins = any(isinstance(start, tuple) for start, _ in graph.edges)
-    if len(steps) > 1 or joins:  # "an edit keeps what was next", "a tie with itself"
+    steps = tuple(
+        tuple((keys, graph.nodes[0].name if keys is None and by is None else by) for keys, by in step)
+        for step in steps  # "an edit of nothing by nobody"
+    )
+    if len(steps) > 1 or joins(graph):  # "an edit keeps what was next", "a tie with itself"
         steps = tuple(tuple((keys, by or graph.nodes[0].name) for keys, by in step) for step in steps)
     return call._replace(supersteps=steps)
+
+
+def joins(graph: Graph) -> bool:
+    """True where a node waits for several."""
+    return any(isinstance(start, tuple) for start, _ in graph.edges)
 
 
 def can_fail(graph: Graph) -> bool:
