@@ -24,6 +24,8 @@ DIFFERENCES = {
     "object for all supersteps, and what is saved in the background may hold more.",
     "an edit of nothing by nobody": "§5.7 does not say; ours is a copy with the same next. There what an earlier edit "
     "had passed by may be next again.",
+    "a replay at exit": "§5.11: a lasting graph goes back to what it was before the checkpoint. There it does not, "
+    "when the replay begins before its superstep and is saved at exit.",
     "questions side by side": "§5.9: all are reported together. In which order they came is a race inside of one task.",
     "delta counters": "§2.2: bookkeeping of when a checkpoint holds a delta channel whole. Ours does so more often: in "
     "a fork, where LangGraph mixes in what another branch wrote.",

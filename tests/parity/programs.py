@@ -136,8 +136,10 @@ def plain_if(names: set[str]) -> Callable[[To], To]:
 
 
 def once(graph: Graph) -> bool:
-    """True when two of it may run at once: it keeps no state in a namespace that both have, and asks nothing."""
-    return not any(inner.saver is True or any(node.asks for node in inner.nodes) for inner in within(graph))
+    """True when two of it may run at once: no state in a namespace that both have, no question, no failure."""
+    return not any(
+        inner.saver is True or any(node.asks or fails(node) for node in inner.nodes) for inner in within(graph)
+    )
 
 
 def lasting(child: Graph, depth: int, around: bool | None) -> Graph:
@@ -186,6 +188,8 @@ def agreed(call: Call, graph: Graph) -> Call:
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
         call = call._replace(durability=None)  # "half a superstep"
+    if call.at and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
+        call = call._replace(durability=None)  # "a replay at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):
         call = call._replace(at=None)  # "an earlier stop answered again"
     return call
