@@ -44,6 +44,8 @@ def programs(draw: Draw) -> Program:
     for _ in range(draw(st.integers(0, 3))):
         calls.append(draw(later_calls(graph)))
     calls = [agreed(call, graph) for call in calls]
+    if colour == "sync" and can_fail(graph):
+        calls = [one_at_a_time(call) for call in calls]
     said = next((at for at, call in enumerate(calls) if isinstance(call, Run) and call.input == "command"), len(calls))
     for at, call in enumerate(calls):
         if at > said and isinstance(call, Update):
@@ -116,7 +118,7 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
         for route in graph.routes
     )
     keys = graph.keys
-    if failing or deep or any(node.asks for inner in within(graph) for node in inner.nodes) or {*SINGLE} & {*keys}:
+    if failing or any(node.asks or node.child for node in nodes) or {*SINGLE} & {*keys}:
         keys = tuple(key for key in keys if key not in FLEETING)  # "fleeting values"
         nodes = [node._replace(writes=tuple(key for key in node.writes if key in keys)) for node in nodes]
     routed = {route.source for route in graph.routes}
@@ -174,6 +176,16 @@ def without_used_answers(calls: list[Any]) -> list[Any]:
             call = call._replace(input="answers")
         found.append(call)
     return found
+
+
+def one_at_a_time(call: Call) -> Call:
+    """The call without what sets a second task beside the one of a line; see `quiet`."""
+    match call:
+        case Run():
+            return call._replace(goto=())
+        case Update():
+            return call._replace(supersteps=tuple(step[:1] for step in call.supersteps))
+    return call
 
 
 def agreed(call: Call, graph: Graph) -> Call:
