@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from runtime._context import digest
 from runtime._words import (
     CHECKPOINT_ID,
+    CHECKPOINT_MAP,
     CHECKPOINT_NS,
     CONF,
     CONFIG_KEY_CHECKPOINTER,
@@ -144,7 +145,7 @@ def _nested_states(site: Site, tasks: Sequence[Task]) -> Routine[dict[str, State
                 **{
                     k: v
                     for k, v in site.config[CONF].items()
-                    if not k.startswith(PRIVATE_PREFIX) and k != CHECKPOINT_ID
+                    if not k.startswith(PRIVATE_PREFIX) and k not in (CHECKPOINT_ID, CHECKPOINT_MAP)
                 },
                 CHECKPOINT_NS: lasting_ns(task.ns) if getattr(sub, "checkpointer", None) is True else task.ns,
             }

@@ -256,3 +256,14 @@ def test_a_stream_that_is_closed_early_leaves_the_thread_at_its_last_barrier(sav
     assert next(stream) == {"a": {"log": ["a"]}}
     stream.close()
     assert app.invoke(None, thread()) == {"log": ["a", "b", "c"]}
+
+
+def test_a_nested_graph_that_has_no_checkpoint_yet_is_named_without_the_map_of_those_around_it(colour, saver):
+    inner = builder({"ask": lambda s: {"log": [interrupt("?")]}}, [(START, "ask")]).compile()
+    middle = builder({"inner": inner}, [(START, "inner")]).compile()
+    app = builder({"middle": middle}, [(START, "middle")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    inside = colour.get_state(app, thread(), subgraphs=True).tasks[0].state.config
+    edited = colour.update_state(app, inside, {"log": ["edit"]}, START)
+    task = colour.get_state(app, edited, subgraphs=True).tasks[0]
+    assert task.state.config["configurable"].keys() == {"thread_id", "checkpoint_ns"}
