@@ -95,6 +95,8 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
     "a second try".
     """
     nodes = list(graph.nodes)
+    leaving = [node.name for node in nodes if node.gives == "parent"]  # of two that leave at once, either may win
+    nodes = [node._replace(gives="command") if node.name in leaving[1:] else node for node in nodes]
     failing = any(fails(node) for node in nodes)
     deep = any(node.child is not None and can_fail(node.child) for node in nodes)
     kept = 0
@@ -111,7 +113,7 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
     stops = [node for node in nodes if fails(node) or node.asks or node.child is not None]
     if len(stops) > 1 or clashes(graph):  # "a handler that had finished"
         nodes = [node._replace(handler=False) for node in nodes]
-    twice = {node.name for node in nodes if node.asks or (node.child and not once(node.child))}
+    twice = {node.name for node in nodes if node.asks or (node.child and not once(node.child))} | {*leaving[:1]}
     nodes = [node._replace(goto=tuple(map(plain_if(twice), node.goto))) for node in nodes]
     routes = tuple(
         route._replace(answers=tuple(tuple(map(plain_if(twice), answer)) for answer in route.answers))
