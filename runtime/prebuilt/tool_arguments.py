@@ -136,7 +136,7 @@ def graph_state(config: RunnableConfig) -> Any:
     task = task_of(config)
     if task is not None:
         node = task.proc
-        state = task.read(node.channels)
+        state = task.state.read(node.channels)
         return state if node.mapper is None else node.mapper(state)
     read = config.get("configurable", {}).get(CONFIG_KEY_READ)
     if isinstance(read, partial):  # as LangGraph hands it out: bound to the channels and the managed values, by name

@@ -20,7 +20,7 @@ from runtime.events import KINDS
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
 from runtime.pregel.called import result_of
-from runtime.pregel.driver import Abandoned, call_cache_key, put_arguments, writes_arguments
+from runtime.pregel.driver import Abandoned, call_cache_key, has_ended, put_arguments, writes_arguments
 from runtime.pregel.enter import call_async, closings, enter, openings
 from runtime.pregel.lifecycle import lifecycle_of
 from runtime.pregel.loop import keep
@@ -54,7 +54,7 @@ async def adrive(routine: fx.Routine[T], answers: AsyncAnswers, error: BaseExcep
                 reply = await answers[type(step)](step)
                 step = routine.send(reply)
         except BaseException as failure:
-            if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
+            if has_ended(routine):
                 error = None
                 if isinstance(failure, StopIteration):
                     result: T = failure.value
@@ -153,7 +153,7 @@ class AsyncDriver:
         if key is not None and run.cache is not None:
             hit = await run.cache.aget([(key.ns, key.key)])
             if hit:
-                task.writes, task.finished, task.cached = list(next(iter(hit.values()))), True, True
+                task.take(next(iter(hit.values())))
                 return
         await self._work(task)
 
@@ -242,7 +242,7 @@ class AsyncDriver:
                     await adrive(routine, self.answers, Abandoned())
                 raise
             except BaseException as failure:
-                if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
+                if has_ended(routine):
                     error = None
                     while chunks:
                         yield chunks.popleft()
@@ -376,10 +376,7 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
 
     async def put(e: fx.SaveCheckpoint) -> None:
         if e.shelf.frozen:
-            if saver.immediate:
-                saver.keep(*e)
-            else:
-                await submit(saver.akeep, *e)
+            await submit(saver.akeep, *e)
             return
         if e.last is not None:
             await put_writes(fx.SaveWrites(e.shelf, e.last))

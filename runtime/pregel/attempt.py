@@ -103,7 +103,7 @@ def _once(run: Run, task: Task) -> Routine[None]:
             with_ids(run.program, writes)
         if node.branches:
             for index, branch in enumerate(node.branches, len(node.writers) + 2):
-                state = task.read(branch.read, fresh=True)
+                state = task.read_fresh(task.state, branch.read)
                 asked = branch.input(None if state is MISSING else state, output)
                 answer = yield Invoke(branch.path, asked, config if manager is None else below(config, manager, index))
                 writes += branch.writes(answer)

@@ -44,7 +44,7 @@ def planned(caller: Task, node: PregelNode, name: str, input: Any) -> Task:
     caller.sign()
     for channel, value in stored:
         if channel == RETURN:
-            task.writes, task.finished, task.cached = [(RETURN, value)], True, True
+            task.take([(RETURN, value)])
     return task
 
 

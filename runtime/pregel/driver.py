@@ -63,13 +63,18 @@ def drive(routine: fx.Routine[T], answers: Answers, error: BaseException | None 
                 reply = answers[type(step)](step)
                 step = routine.send(reply)
         except BaseException as failure:
-            if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
+            if has_ended(routine):
                 error = None
                 if isinstance(failure, StopIteration):
                     result: T = failure.value
                     return result
                 raise
             error = failure
+
+
+def has_ended(routine: fx.Routine[Any]) -> bool:
+    """True for a routine that has returned or raised."""
+    return routine.gi_frame is None  # type: ignore[attr-defined]  # a Routine is a generator object
 
 
 class SyncDriver:
@@ -227,7 +232,7 @@ class SyncDriver:
                 self._abandon(routine)
                 raise
             except BaseException as failure:
-                if routine.gi_frame is None:  # type: ignore[attr-defined]  # it has ended
+                if has_ended(routine):
                     error = None
                     yield from _drain(chunks)
                     if isinstance(failure, StopIteration):
@@ -307,7 +312,7 @@ def run_called(run: Run, task: Task) -> None:
     if key is not None and run.cache is not None:
         hit = run.cache.get([(key.ns, key.key)])
         if hit:
-            task.writes, task.finished, task.cached = list(next(iter(hit.values()))), True, True
+            task.take(next(iter(hit.values())))
             return
     run_attempt(run, task)
 
@@ -442,10 +447,7 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
 
     def put(e: fx.SaveCheckpoint) -> None:
         if e.shelf.frozen:
-            if behind is None:
-                saver.keep(*e)
-            else:
-                behind.submit(saver.keep, *e)
+            submit(saver.keep, *e)
             return
         if e.last is not None:
             put_writes(fx.SaveWrites(e.shelf, e.last))

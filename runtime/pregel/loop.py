@@ -213,8 +213,7 @@ def _reattach(run: Run, progress: Progress, tasks: list[Task]) -> None:
         if not stored:
             continue
         if is_outcome(stored):
-            task.writes = [(channel, value) for channel, value in stored if channel not in UNFINISHED]
-            task.finished = task.cached = True
+            task.take(write for write in stored if write[0] not in UNFINISHED)
         elif any(channel == ERROR_SOURCE_NODE for channel, _ in stored):
             error = next((value for channel, value in stored if channel == ERROR), None)
             known = error if isinstance(error, BaseException) else Exception(error)
@@ -423,9 +422,7 @@ def _from_cache(run: Run, tasks: Sequence[Task]) -> Routine[None]:
         return
     hits = yield from cache_get(tuple(wanted))
     for key, writes in hits.items():
-        task = wanted[key]
-        task.writes = [(channel, value) for channel, value in writes]
-        task.finished = task.cached = True
+        wanted[key].take(writes)
 
 
 # -- update -----------------------------------------------------------------------------------------------------------

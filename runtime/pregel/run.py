@@ -201,7 +201,7 @@ class Run:
         self.program: Program = graph.program
         self.config = config
         self.asynchronous = asynchronous
-        self.id = new_id()
+        self.id = ""
         self.clock: Callable[[], float] = time.time
         self.lent: BaseCheckpointSaver[Any] | None = self._saver(graph, parent, conf)
         self.saver = None if graph.checkpointer is False else self.lent
@@ -299,11 +299,13 @@ class Run:
     def look_around(self) -> None:
         """See which kinds of events somebody wants of this run; no others are made. Called once, when it begins.
 
-        The run is `quiet` when nobody hears of a task's end before the barrier.
+        The run gets its `id` for them. It is `quiet` when nobody hears of a task's end before the barrier.
         """
         wanted: list[Iterable[type[Any]]] = [outlet.ways for outlet in self.outlets]
         wanted += [watch.calls for watch in self.watches]
         self.wanted = frozenset(KINDS if self.lifecycle else ()).union(*wanted)
+        if self.wanted:
+            self.id = new_id()
         untold = self.tell_finished is None and self.wanted.isdisjoint((TaskFinished, SuperstepUpdated))
         self.quiet = untold and self.cache is None
         self.streams_custom = bool(self.watches) or any("custom" in outlet.modes for outlet in self.outlets)

@@ -8,7 +8,7 @@ which had already finished.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -105,13 +105,14 @@ class Task(TaskContext):
         self.resumes = resumes
         self.resuming = run.resuming
 
+    def take(self, writes: Iterable[tuple[str, Any]]) -> None:
+        """Have finished with these writes, which an earlier run or the cache has kept."""
+        self.writes = [(channel, value) for channel, value in writes]
+        self.finished = self.cached = True
+
     def knows(self) -> dict[str, Any]:
         """The fields of this task's `Runtime`."""
         return self.run.known(self)
-
-    def read(self, names: str | Sequence[str], fresh: bool = False) -> Any:
-        """The channels of the state that the task was planned on; with `fresh`, its own writes so far on top."""
-        return self.read_fresh(self.state, names) if fresh else self.state.read(names)
 
     def send(self, writes: Sequence[tuple[str, Any]]) -> None:
         """Add writes, before those that the node's answer makes."""
