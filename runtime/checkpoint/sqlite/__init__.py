@@ -36,7 +36,7 @@ from runtime.checkpoint.sqlite.coding import (
     tuple_of,
 )
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
 
 if TYPE_CHECKING:
@@ -158,8 +158,8 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     ) -> None:
         thread_id, ns, _ = address(config)
         key = (thread_id, ns, config["configurable"]["checkpoint_id"])
-        pairs = coded(self.serde, writes, thread_id)
-        self._on(lambda layout: layout.put_writes(self.conn, key, task_id, task_path, pairs))
+        rows = write_rows(key, task_id, task_path, coded(self.serde, writes, thread_id))
+        self._on(lambda layout: layout.put_writes(self.conn, key, rows))
 
     def keep(
         self,
@@ -182,11 +182,8 @@ class SqliteSaver(BaseCheckpointSaver[str]):
             layout.put(self.conn, record, rows)
 
     def keep_writes(self, shelf: Shelf, written: Written) -> None:
-        key, pairs = (
-            (shelf.thread_id, shelf.ns, written.checkpoint_id),
-            coded(self.serde, written.writes, shelf.thread_id),
-        )
-        self._on(lambda layout: layout.put_writes(self.conn, key, written.task_id, written.task_path, pairs))
+        key, rows = (shelf.thread_id, shelf.ns, written.checkpoint_id), rows_of(self.serde, shelf, written)
+        self._on(lambda layout: layout.put_writes(self.conn, key, rows))
 
     def delete_thread(self, thread_id: str) -> None:
         self._on(lambda layout: layout.delete_thread(self.conn, str(thread_id)))

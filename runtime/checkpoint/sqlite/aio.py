@@ -40,7 +40,7 @@ from runtime.checkpoint.sqlite.coding import (
     tuple_of,
 )
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
     ) -> None:
         thread_id, ns, _ = address(config)
         key = (thread_id, ns, config["configurable"]["checkpoint_id"])
-        pairs = coded(self.serde, writes, thread_id)
-        await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
+        rows = write_rows(key, task_id, task_path, coded(self.serde, writes, thread_id))
+        await self._on(lambda layout, db: layout.put_writes(db, key, rows))
 
     async def akeep(
         self,
@@ -164,9 +164,8 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         await self._on(lambda layout, db: layout.put(db, record, rows))
 
     async def akeep_writes(self, shelf: Shelf, written: Written) -> None:
-        id, writes, task_id, task_path = written
-        key, pairs = (shelf.thread_id, shelf.ns, id), coded(self.serde, writes, shelf.thread_id)
-        await self._on(lambda layout, db: layout.put_writes(db, key, task_id, task_path, pairs))
+        key, rows = (shelf.thread_id, shelf.ns, written.checkpoint_id), rows_of(self.serde, shelf, written)
+        await self._on(lambda layout, db: layout.put_writes(db, key, rows))
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._on(lambda layout, db: layout.delete_thread(db, str(thread_id)))

@@ -256,11 +256,8 @@ class Layout(ABC):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def put_writes(
-        self, db: sqlite3.Connection, key: Key, task_id: str, task_path: str, writes: Iterable[tuple[str, Pair]]
-    ) -> None:
+    def put_writes(self, db: sqlite3.Connection, key: Key, rows: Rows) -> None:
         """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
-        rows = write_rows(key, task_id, task_path, writes)
         with explained("save the writes with", key[0], key[2]), self.putting(db, rows):
             self._put_rows(db, rows)
 
