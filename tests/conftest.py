@@ -1,4 +1,4 @@
-"""What every test may ask for: one scenario in both colours, a saver, a browser.
+"""What every test may ask for: one scenario in both colours, a saver, a PostgreSQL database, a browser.
 
 `colour` runs a scenario twice, through the sync methods of a graph and through their async twins, so that a test is
 written once:
@@ -6,18 +6,21 @@ written once:
     def test_a_node_writes_its_key(colour):
         assert colour.invoke(graph, {"x": 1}) == {"x": 2}
 
-A test marked `browser` needs chromium. Where there is none it is skipped, with the reason; with CI=true it fails,
-because a check that nobody runs is no check.
+A test that asks for `postgres` gets the address of an empty database, on a server that the test run starts; one that
+is marked `browser` needs chromium. Where there is none it is skipped, with the reason; with CI=true it fails, because a
+check that nobody runs is no check.
 """
 
 import asyncio
 import os
 import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
+
+from tests.postgres import MISSING, Server, installed, server
 
 # The same examples on every run, and no deadline: the machine may be busy.
 settings.register_profile("project", derandomize=True, deadline=None)
@@ -92,6 +95,30 @@ def saver() -> Any:
     return InMemorySaver()
 
 
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """The PostgreSQL server of this test run. A test that stops it starts it again."""
+    programs = installed()
+    if programs is None:
+        cannot_run(MISSING)
+    with server(programs) as running:
+        yield running
+
+
+@pytest.fixture
+def postgres(postgres_server: Server) -> Iterator[str]:
+    """The address of a PostgreSQL database with nothing in it."""
+    with postgres_server.database() as url:
+        yield url
+
+
+def cannot_run(reason: str) -> NoReturn:
+    """Skip the test for this reason; with CI=true fail it."""
+    if os.environ.get("CI", "").lower() in ("true", "1"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
 def find_browser() -> str | None:
     """The path of the system's chromium, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -109,12 +136,9 @@ def chromium() -> str:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("browser") is None or find_browser():
         return
-    reason = (
+    cannot_run(
         f"no browser: none of {', '.join(BROWSERS)} is on PATH (Debian: apt-get install chromium fonts-dejavu-core)"
     )
-    if os.environ.get("CI", "").lower() in ("true", "1"):
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session", autouse=True)
