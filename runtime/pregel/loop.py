@@ -390,7 +390,7 @@ def _to_store(run: Run, progress: Progress, task: Task) -> Sequence[tuple[str, A
         if not task.writes:
             task.writes = [(NO_WRITES, None)]
         writes = _tracked(run, task.writes)
-        return [*writes, *answers] if answers else writes
+        return [*answers, *writes] if answers else writes  # the answers came first; a write is kept by its position
     if task.interrupts:
         return [(INTERRUPT, task.interrupts), *answers]
     if task.error is None or isinstance(task.error, _CONTROL) or is_invalid_resume(task.error):

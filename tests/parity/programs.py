@@ -202,7 +202,7 @@ def agreed(call: Call, graph: Graph) -> Call:
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
         call = call._replace(durability=None)  # "half a superstep"
-    if call.at and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
+    if call.at is not None and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
         call = call._replace(durability=None)  # "a replay at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):
         call = call._replace(at=None)  # "an earlier stop answered again"

@@ -74,6 +74,19 @@ def test_one_command_answers_the_questions_of_parallel_subgraphs_by_id(colour, s
     assert colour.invoke(app, Command(resume=resume), thread()) == {"log": ["colour=red", "size=XL"]}
 
 
+def test_an_update_in_the_name_of_a_node_that_finished_without_writes_is_kept_as_what_it_wrote(colour, saver):
+    def silent(state):
+        interrupt("go?")
+
+    graph = builder({"silent": silent, "b": ask("b1", "b2")}, [(START, "silent"), (START, "b")])
+    app = graph.compile(checkpointer=saver)
+    result = colour.invoke(app, {"log": []}, thread())
+    colour.invoke(app, Command(resume={item.id: "yes" for item in result["__interrupt__"]}), thread())
+    colour.update_state(app, thread(), {"log": ["mine"]}, as_node="silent")
+    stopped = colour.get_state_history(app, thread())[1]
+    assert {task.name: task.result for task in stopped.tasks} == {"silent": {"log": ["mine"]}, "b": None}
+
+
 def test_an_earlier_stop_can_be_answered_again_and_the_answer_given_now_counts(colour, saver):
     graph = builder({"gate": ask("how much?")}, [(START, "gate")]).compile(checkpointer=saver)
     colour.invoke(graph, {"log": []}, thread())
