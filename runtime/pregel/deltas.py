@@ -20,7 +20,7 @@ from runtime._words import MISSING, NULL_TASK_ID
 from runtime.channels.delta import DeltaChannel
 from runtime.channels.reducing import overwritten
 from runtime.pregel.program import Program
-from runtime.pregel.state import State, Step
+from runtime.pregel.state import State, Step, Version
 
 if TYPE_CHECKING:
     from runtime.checkpoint.base import Checkpoint
@@ -73,12 +73,12 @@ def counted(
     return counters, frozenset(snapshots)
 
 
-def apart(state: State) -> frozenset[str]:
-    """All delta channels, each with a version: a checkpoint that goes another way than its parent's log holds them."""
+def versioned(state: State, whole: Collection[str]) -> dict[str, Version]:
+    """The versions under which channels that are held whole are stored; one never written gets the newest there is."""
     if state.highest is not None:
-        for name in state.program.deltas:
+        for name in whole:
             state.versions.setdefault(name, state.highest)
-    return frozenset(state.program.deltas)
+    return {name: state.versions[name] for name in whole if name in state.versions}
 
 
 def overwrites(program: Program, step: Step) -> set[str]:

@@ -28,7 +28,7 @@ from runtime.checkpoint.base import Written, shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
-from runtime.pregel.deltas import COUNTERS, apart, counted, overwrites, rebuild, unread, with_ids
+from runtime.pregel.deltas import COUNTERS, counted, overwrites, rebuild, unread, versioned, with_ids
 from runtime.pregel.effects import (
     Flush,
     Routine,
@@ -417,10 +417,10 @@ def _put(
     if found is None:
         thread.whole |= state.versions.keys() & set(program.deltas)
     elif source == "fork" or CHECKPOINT_ID in _key(site.config)[CONF]:
-        thread.whole |= apart(state)  # beside the old one another child's may stand
+        thread.whole |= set(program.deltas)  # beside the old one another child's may stand
     before: Mapping[str, Any] = found.metadata if found is not None else {}
     counters, whole = counted(program, before.get(COUNTERS), changed, thread.whole)
-    changed.update({name: state.versions[name] for name in whole if name in state.versions})
+    changed.update(versioned(state, whole))
     shelf = _shelf(site)
     checkpoint = state.to_checkpoint(id, time.time(), changed, whole, state.maps() if shelf.frozen else None)
     parents = dict(before.get("parents") or {})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, RESUME
 from runtime.checkpoint.base import Written
-from runtime.pregel.deltas import COUNTERS, apart, counted, overwrites, unlogged
+from runtime.pregel.deltas import COUNTERS, counted, overwrites, unlogged, versioned
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
 from runtime.pregel.state import Maps, State, Step
 from runtime.pregel.task import Task, task_path_str
@@ -112,8 +112,8 @@ def _deltas(run: Run, progress: Progress) -> dict[str, Any]:
     """The counters of delta channels; those that this checkpoint must hold whole are noted in `progress.whole`."""
     program = run.program
     if not progress.beside:  # nothing may stand beside the parent, or what another child of it did
-        state, known = progress.state, progress.saved_id is not None
-        progress.whole |= apart(state) if known else state.versions.keys() & set(program.deltas)
+        known = set(program.deltas)
+        progress.whole |= known if progress.saved_id is not None else known & progress.state.versions.keys()
     counters, progress.whole = counted(program, progress.metadata.get(COUNTERS), progress.moved, progress.whole)
     progress.moved = set()
     return {COUNTERS: counters} if counters else {}
@@ -124,7 +124,7 @@ def _save(run: Run, progress: Progress) -> Routine[None]:
     if progress.log:
         yield from _save_log(run, progress)
     if whole:  # a saver that stores by version has not stored them before
-        changed.update({name: state.versions[name] for name in whole if name in state.versions})
+        changed.update(versioned(state, whole))
     maps = progress.maps
     if maps is not None:
         maps = progress.maps = maps[0].over(changed), maps[1].over(progress.seen)

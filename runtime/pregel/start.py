@@ -14,7 +14,7 @@ from runtime.errors import EmptyInputError
 from runtime.events import RunStarted, SuperstepUpdated
 from runtime.pregel import told
 from runtime.pregel.commands import command_writes, input_writes
-from runtime.pregel.deltas import rebuild, unread
+from runtime.pregel.deltas import rebuild, unread, versioned
 from runtime.pregel.effects import Routine, SaveWrites, list_checkpoints, load, load_deltas
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner
@@ -86,19 +86,16 @@ def _find(run: Run, input: Any) -> Routine[tuple[CheckpointTuple | None, bool]]:
     if found is None:
         return None, False
     if input is None or (isinstance(input, Command) and input.resume is None):
-        run.set_replay((yield from _before_edits(found)))
+        run.set_replay((yield from _before_edit(found)))
         return found, True
     newest = yield from load(config)
     return found, newest is not None and newest.checkpoint["id"] != run.asked_id
 
 
-def _before_edits(found: CheckpointTuple) -> Routine[str]:
-    """The id of the checkpoint that a superstep made: this one, or the one that it was edited or forked from."""
-    while found.metadata.get("source") in ("update", "fork") and found.parent_config is not None:
-        parent = yield from load(found.parent_config)
-        if parent is None:
-            break
-        found = parent
+def _before_edit(found: CheckpointTuple) -> Routine[str]:
+    """The id of this checkpoint, or of the one that it was edited or forked from."""
+    if found.metadata.get("source") in ("update", "fork") and found.parent_config is not None:
+        found = (yield from load(found.parent_config)) or found
     return found.checkpoint["id"]
 
 
@@ -145,6 +142,8 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
     if resuming:
         before = dict(state.versions) if SuperstepUpdated in run.wanted else {}
         step = _apply_null(run, progress, null)
+        if forks:  # it will hold all delta channels whole, which is no news to a breakpoint
+            versioned(state, run.program.deltas)
         progress.seen[INTERRUPT] = state.seen[INTERRUPT] = dict(state.versions)
         progress.shown = True
         if SuperstepUpdated in run.wanted:

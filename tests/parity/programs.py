@@ -95,8 +95,9 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
     "a second try".
     """
     nodes = list(graph.nodes)
-    leaving = [node.name for node in nodes if node.gives == "parent"]  # of two that leave at once, either may win
-    nodes = [node._replace(gives="command") if node.name in leaving[1:] else node for node in nodes]
+    leaving = [node.name for node in nodes if node.gives == "parent"]
+    stay = leaving if any(fails(node) and node.gives != "parent" for node in nodes) else leaving[1:]
+    nodes = [node._replace(gives="command") if node.name in stay else node for node in nodes]  # either may win
     failing = any(fails(node) for node in nodes)
     deep = any(node.child is not None and can_fail(node.child) for node in nodes)
     kept = 0
@@ -107,6 +108,8 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
             nodes[index] = node._replace(child=None, calls=0)
             continue
         kept += 1
+        if not line and len(nodes) > 1:
+            node = node._replace(child=fitting(node.child))
         if any(route.source == node.name for route in graph.routes):
             node = node._replace(child=unleft(node.child))  # "a router after a command from inside"
         nodes[index] = node._replace(child=calm(lasting(node.child, depth, graph.saver), line, depth + 1), tries=1)
@@ -132,6 +135,15 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
         if node.gives in ("pairs", "list") and node.name in routed:  # "a router fails"
             nodes[index] = node._replace(overwrites=False, writes=fit(node.writes))
     return graph._replace(nodes=tuple(nodes), keys=keys, routes=routes)
+
+
+def fitting(child: Graph) -> Graph:
+    """The child, whose writes of one superstep always fit: that they do not would show at no settled moment."""
+    nodes = (
+        node._replace(writes=fit(node.writes), overwrites=False, child=node.child and fitting(node.child))
+        for node in child.nodes
+    )
+    return child._replace(nodes=tuple(nodes))
 
 
 def plain_if(names: set[str]) -> Callable[[To], To]:
@@ -202,6 +214,8 @@ def agreed(call: Call, graph: Graph) -> Call:
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
         call = call._replace(durability=None)  # "half a superstep"
+    if call.goto and call.durability == "exit" and can_fail(graph):
+        call = call._replace(durability=None)  # "cut off at exit", where the task had failed before
     if call.at is not None and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
         call = call._replace(durability=None)  # "a replay at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):

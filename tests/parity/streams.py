@@ -50,7 +50,9 @@ def stream_lines(number: int, chunks: list[Any], call: Run, error: str = "") -> 
     if error == "InvalidUpdateError":  # "last words"
         return lines
     ends = [line for some in last.values() for line in some]
-    return lines + [line for line in ends if not error or not _EMPTY.search(line.text)]  # "answered, then failed"
+    lines += [line for line in ends if not error or not _EMPTY.search(line.text)]  # "answered, then failed"
+    handled = {node for line in lines for node in _HANDLED.findall(line.text)}
+    return [line for line in lines if not (line.place[-1] in handled and _EMPTY.search(line.text))]  # the same
 
 
 def _place(number: int, ns: tuple[str, ...], passed: Counter[tuple[str, ...]], node: str) -> Place:
@@ -76,6 +78,7 @@ def _chunk(chunk: Any, call: Run) -> _Chunk:
 
 
 _CUT_OFF = re.compile(r"'error': <CancelledError>, 'id'")
+_HANDLED = re.compile(r"__error_handler__(\w+)")
 _EMPTY = re.compile(r"\{'\w+': None\}")
 
 

@@ -234,3 +234,22 @@ def test_a_word_at_the_checkpoint_that_only_holds_the_log_stands_beside_it(colou
     holder = colour.get_state_history(app, thread())[-1]
     colour.invoke(app, Command(update={"words": ["word"]}), holder.config)
     assert colour.get_state(app, holder.config).values["words"] == ["word"]
+
+
+def test_a_new_input_leaves_out_what_a_task_that_waited_had_first_written(colour, saver):
+    class Two(Log):
+        other: int
+
+    nodes = {"a": says("a"), "gate": lambda state: {"other": interrupt("go?")}}
+    app = builder(nodes, [(START, "a"), (START, "gate")], Two).compile(checkpointer=saver)
+    colour.invoke(app, {"other": 1}, thread())
+    colour.invoke(app, {"log": ["in"]}, thread())
+    values = [s.values["log"] for s in colour.get_state_history(app, thread())]
+    assert (values, colour.get_state(app, thread()).values["log"]) == ([["in"], [], [], []], ["in", "a"])
+
+
+def test_what_a_fork_holds_whole_is_no_news_to_a_breakpoint(colour, saver):
+    app = graph_of("a").compile(checkpointer=saver, interrupt_before=["a"])
+    colour.invoke(app, {"log": ["in"]}, thread())
+    first = colour.get_state_history(app, thread())[-1].config
+    assert colour.invoke(app, Command(goto="a"), first) == {"log": ["in", "a"]}

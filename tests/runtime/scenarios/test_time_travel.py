@@ -267,3 +267,20 @@ def test_a_nested_graph_that_has_no_checkpoint_yet_is_named_without_the_map_of_t
     edited = colour.update_state(app, inside, {"log": ["edit"]}, START)
     task = colour.get_state(app, edited, subgraphs=True).tasks[0]
     assert task.state.config["configurable"].keys() == {"thread_id", "checkpoint_ns"}
+
+
+@pytest.mark.parametrize(("edits", "log"), [(1, ["in", "e"]), (2, ["in", "in", "e", "e"])])
+def test_a_replay_from_an_edit_takes_a_lasting_graph_back_to_before_the_checkpoint_edited(colour, saver, edits, log):
+    seen = []
+
+    def looks(state):
+        seen.append(state["log"])
+        interrupt("go on?")
+
+    child = builder({"looks": looks}, [(START, "looks")]).compile(checkpointer=True)
+    app = builder({"child": child}, [(START, "child")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread())
+    for _ in range(edits):
+        edited = colour.update_state(app, thread(), {"log": ["e"]}, START)
+    colour.invoke(app, None, edited)
+    assert seen == [["in"], log]
