@@ -244,7 +244,7 @@ class BaseCheckpointSaver(Generic[V]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "keep" in cls.__dict__:
+        if not {"keep", "akeep"}.isdisjoint(cls.__dict__):
             cls._replaced = (cls.put, cls.put_writes, cls.aput, cls.aput_writes)
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:

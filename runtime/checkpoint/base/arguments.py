@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -12,6 +14,12 @@ if TYPE_CHECKING:
 def named(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
     """The config that names a checkpoint."""
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
+
+
+def address(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """The thread, the namespace and the checkpoint that a config names."""
+    conf = config["configurable"]
+    return str(conf["thread_id"]), conf.get("checkpoint_ns") or "", conf.get("checkpoint_id") or None
 
 
 def several(ids: Sequence[str], name: str) -> Sequence[str]:
@@ -31,3 +39,25 @@ def is_whole_deletion(strategy: str) -> bool:
 def unsaveable(channel: str, thread_id: str, cause: TypeError) -> TypeError:
     """The error that names the channel whose value can't be stored."""
     return TypeError(f"Channel {channel!r} of thread {thread_id!r} can't be saved. {cause}")
+
+
+def coded(
+    serde: SerializerProtocol, values: Sequence[tuple[str, Any]], thread_id: str
+) -> list[tuple[str, tuple[str, bytes]]]:
+    """Each channel with its value as tag and bytes. TypeError names the first whose value can't be stored."""
+    try:
+        return [(channel, serde.dumps_typed(value)) for channel, value in values]
+    except TypeError as error:
+        raise cannot_save(serde, values, thread_id, error) from error
+
+
+def cannot_save(
+    serde: SerializerProtocol, values: Iterable[tuple[str, Any]], thread_id: str, error: TypeError
+) -> TypeError:
+    """The error that names the first channel whose value can't be stored."""
+    for channel, value in values:
+        try:
+            serde.dumps_typed(value)
+        except TypeError as cause:
+            return unsaveable(channel, thread_id, cause)
+    return error

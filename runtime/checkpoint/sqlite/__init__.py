@@ -24,17 +24,10 @@ from runtime.checkpoint.base import (
     Written,
     get_checkpoint_metadata,
 )
-from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
+from runtime.checkpoint.base.arguments import address, coded, is_whole_deletion, named, several
 from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.coding import (
-    Listing,
-    address,
-    coded,
-    histories_of,
-    rows_of,
-    tuple_of,
-)
+from runtime.checkpoint.sqlite.coding import Listing, histories_of, rows_of, tuple_of
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
 from runtime.checkpoint.sqlite.layout import Found, Key, Layout, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError

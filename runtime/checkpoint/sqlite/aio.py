@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import aiosqlite
 
-from runtime._asyncio import running_loop
 from runtime.checkpoint.base import (
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -28,17 +26,11 @@ from runtime.checkpoint.base import (
     Written,
     get_checkpoint_metadata,
 )
-from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
+from runtime.checkpoint.base.arguments import address, coded, is_whole_deletion, named, several
+from runtime.checkpoint.base.outside import LoopBound
 from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.coding import (
-    Listing,
-    address,
-    coded,
-    histories_of,
-    rows_of,
-    tuple_of,
-)
+from runtime.checkpoint.sqlite.coding import Listing, histories_of, rows_of, tuple_of
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
 from runtime.checkpoint.sqlite.layout import Found, Key, Layout, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
@@ -51,7 +43,7 @@ __all__ = ("AsyncSqliteSaver", "SqliteSaverError")
 T = TypeVar("T")
 
 
-class AsyncSqliteSaver(BaseCheckpointSaver[str]):
+class AsyncSqliteSaver(LoopBound):
     """Keeps threads in the database of an aiosqlite connection; make it where the event loop runs.
 
     Its sync methods wait for that loop, so they are for other threads than the loop's own. What a commit means, and
@@ -67,7 +59,6 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde)
         self.conn = conn
-        self.loop = asyncio.get_running_loop()
         self.lock = asyncio.Lock()
         self._opened = Opened(synchronous)
 
@@ -189,69 +180,6 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         """The version that follows: a counter, padded so that text sorts like numbers, and a random fraction."""
         return following(current)
 
-    # -- the sync twins, for other threads -----------------------------------------------------------------------------
-
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self._from_outside("get_tuple", lambda: self.aget_tuple(config))
-
-    def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
-        found = self.alist(config, filter=filter, before=before, limit=limit)
-        while (each := self._from_outside("list", partial(_next, found))) is not None:
-            yield each
-
-    def get_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        return self._from_outside(
-            "get_delta_channel_history", lambda: self.aget_delta_channel_history(config=config, channels=channels)
-        )
-
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        return self._from_outside("put", lambda: self.aput(config, checkpoint, metadata, new_versions))
-
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        self._from_outside("put_writes", lambda: self.aput_writes(config, writes, task_id, task_path))
-
-    def keep(
-        self,
-        shelf: Shelf,
-        parent_id: str | None,
-        checkpoint: FrozenCheckpoint,
-        metadata: CheckpointMetadata,
-        last: Written | None = None,
-    ) -> None:
-        self._from_outside("keep", lambda: self.akeep(shelf, parent_id, checkpoint, metadata, last))
-
-    def keep_writes(self, shelf: Shelf, written: Written) -> None:
-        self._from_outside("keep_writes", lambda: self.akeep_writes(shelf, written))
-
-    def delete_thread(self, thread_id: str) -> None:
-        self._from_outside("delete_thread", lambda: self.adelete_thread(thread_id))
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        self._from_outside("delete_for_runs", lambda: self.adelete_for_runs(run_ids))
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        self._from_outside("copy_thread", lambda: self.acopy_thread(source_thread_id, target_thread_id))
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        self._from_outside("prune", lambda: self.aprune(thread_ids, strategy=strategy))
-
     # -- helpers -------------------------------------------------------------------------------------------------------
 
     async def _on(self, work: Callable[[Layout, sqlite3.Connection], T]) -> T:
@@ -271,14 +199,6 @@ class AsyncSqliteSaver(BaseCheckpointSaver[str]):
         found: T = await self.conn._execute(work, argument, self.conn._conn)  # type: ignore[no-untyped-call]
         return found
 
-    def _from_outside(self, method: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        if running_loop() is self.loop:
-            raise asyncio.InvalidStateError(
-                f"{method}() of AsyncSqliteSaver waits for the event loop that it was called on, so neither would go "
-                f"on. Await a{method}() here, or call {method}() from another thread."
-            )
-        return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
-
 
 def _laid_out(opened: Opened, db: sqlite3.Connection) -> Layout:
     return opened.ready(db)
@@ -290,7 +210,3 @@ def _find(serde: SerializerProtocol, key: Key, layout: Layout, db: sqlite3.Conne
 
 def _prune(serde: SerializerProtocol, thread_id: str, layout: Layout, db: sqlite3.Connection) -> None:
     layout.prune(db, serde, thread_id)
-
-
-async def _next(found: AsyncIterator[CheckpointTuple]) -> CheckpointTuple | None:
-    return await anext(found, None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, Shelf, Written, get_checkpoint_id
-from runtime.checkpoint.base.arguments import named, unsaveable
+from runtime.checkpoint.base.arguments import coded, named
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Rows, Scope, write_rows
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Rows, Scope, write_rows
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 # Keys are compared as data and never reach a statement. What can only be meant as SQL is refused all the same, so that
 # whoever passes on a key from outside hears of it.
 _PLAIN_KEY: Final = re.compile(r"[^()=;<>\x00-\x1f]+")
-
-
-def address(config: RunnableConfig) -> tuple[str, str, str | None]:
-    """The thread, the namespace and the checkpoint that a config names."""
-    conf = config["configurable"]
-    return str(conf["thread_id"]), conf.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
 
 
 def tuple_of(serde: SerializerProtocol, found: Found, config: RunnableConfig | None = None) -> CheckpointTuple:
@@ -52,30 +46,10 @@ def histories_of(serde: SerializerProtocol, walk: DeltaWalk) -> Mapping[str, Del
     return histories
 
 
-def coded(serde: SerializerProtocol, values: Sequence[tuple[str, Any]], thread_id: str) -> list[tuple[str, Pair]]:
-    """Each channel with its value as bytes."""
-    try:
-        return [(channel, serde.dumps_typed(value)) for channel, value in values]
-    except TypeError as error:
-        raise cannot_save(serde, values, thread_id, error) from error
-
-
 def rows_of(serde: SerializerProtocol, shelf: Shelf, written: Written) -> Rows:
     """The rows of what a task wrote."""
     id, writes, task_id, task_path = written
     return write_rows((shelf.thread_id, shelf.ns, id), task_id, task_path, coded(serde, writes, shelf.thread_id))
-
-
-def cannot_save(
-    serde: SerializerProtocol, values: Iterable[tuple[str, Any]], thread_id: str, error: TypeError
-) -> TypeError:
-    """The error that names the first channel whose value can't be stored."""
-    for channel, value in values:
-        try:
-            serde.dumps_typed(value)
-        except TypeError as cause:
-            return unsaveable(channel, thread_id, cause)
-    return error
 
 
 class Listing(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.coding import cannot_save
+from runtime.checkpoint.base.arguments import cannot_save
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
 from runtime.checkpoint.sqlite.transaction import explained
 
