@@ -98,8 +98,8 @@ class LoopBound(BaseCheckpointSaver[str]):
     def _from_outside(self, method: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if running_loop() is self.loop:
             raise asyncio.InvalidStateError(
-                f"{method}() of {type(self).__name__} waits for the event loop that it was called on, so neither would go "
-                f"on. Await a{method}() here, or call {method}() from another thread."
+                f"{method}() of {type(self).__name__} waits for the event loop that it was called on, so neither would "
+                f"go on. Await a{method}() here, or call {method}() from another thread."
             )
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
 

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
-from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.base.arguments import cannot_save
+from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
 from runtime.checkpoint.sqlite.transaction import explained
 

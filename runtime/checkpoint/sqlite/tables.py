@@ -22,9 +22,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckpoint
+from runtime.checkpoint.base.arguments import cannot_save
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.base.arguments import cannot_save
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows, insert_rows
 from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
 from runtime.checkpoint.sqlite.transaction import explained, joining
