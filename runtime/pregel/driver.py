@@ -19,8 +19,8 @@ from contextlib import nullcontext, suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runtime._annotations import signature
 from runtime._workers import PATIENCE, workers
+from runtime.checkpoint.base.calls import takes_path
 from runtime.events import KINDS, TaskFinished
 from runtime.pregel import effects as fx
 from runtime.pregel.attempt import attempt
@@ -481,19 +481,7 @@ def writes_arguments(put_writes: Callable[..., Any], effect: fx.SaveWrites) -> t
     """What `put_writes` is called with; older savers take no task path."""
     id, writes, task_id, task_path = effect.written
     arguments = (effect.shelf.config(id), list(writes), task_id)
-    return (*arguments, task_path) if _takes_path(put_writes) else arguments
-
-
-_paths: dict[Any, bool] = {}
-
-
-def _takes_path(put_writes: Callable[..., Any]) -> bool:
-    function = getattr(put_writes, "__func__", put_writes)
-    known = _paths.get(function)
-    if known is None:
-        names = signature(put_writes).parameters
-        known = _paths[function] = "task_path" in names
-    return known
+    return (*arguments, task_path) if takes_path(put_writes) else arguments
 
 
 def cache_answers(cache: BaseCache[Any] | None) -> Answers:

@@ -474,6 +474,16 @@ class DeltaWalk:
             self._seeds[channel] = values[channel]
             self.open.discard(channel)
 
+    def continued(self, older: Mapping[str, DeltaChannelHistory]) -> dict[str, DeltaChannelHistory]:
+        """What was found, after what another saver has of the channels that are still open."""
+        histories = self.histories()
+        for channel in self.open & older.keys():
+            histories[channel] = {
+                **older[channel],
+                "writes": [*older[channel]["writes"], *histories[channel]["writes"]],
+            }
+        return histories
+
     def histories(self) -> dict[str, DeltaChannelHistory]:
         """What was found, oldest write first."""
         return {

@@ -65,8 +65,12 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     def from_conn_string(
         cls, conn_string: str, *, serde: SerializerProtocol | None = None, synchronous: Synchronous | None = None
     ) -> Iterator[SqliteSaver]:
-        """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end."""
-        with closing(sqlite3.connect(conn_string, check_same_thread=False)) as conn:
+        """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end.
+
+        `file:…?mode=ro` opens a file for reading only.
+        """
+        uri = conn_string.startswith("file:")
+        with closing(sqlite3.connect(conn_string, check_same_thread=False, uri=uri)) as conn:
             yield cls(conn, serde=serde, synchronous=synchronous)
 
     @property

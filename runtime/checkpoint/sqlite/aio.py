@@ -67,8 +67,11 @@ class AsyncSqliteSaver(LoopBound):
     async def from_conn_string(
         cls, conn_string: str, *, serde: SerializerProtocol | None = None, synchronous: Synchronous | None = None
     ) -> AsyncIterator[AsyncSqliteSaver]:
-        """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end."""
-        async with aiosqlite.connect(conn_string) as conn:
+        """A saver of the file of that name, or of memory for ":memory:"; the connection is closed in the end.
+
+        `file:…?mode=ro` opens a file for reading only.
+        """
+        async with aiosqlite.connect(conn_string, uri=conn_string.startswith("file:")) as conn:
             yield cls(conn, serde=serde, synchronous=synchronous)
 
     @property

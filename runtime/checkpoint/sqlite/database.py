@@ -53,9 +53,10 @@ def _prepared(db: sqlite3.Connection, synchronous: Synchronous | None) -> Layout
                 "This database holds our tables and LangGraph's. Ours are used; threads in LangGraph's are not seen."
             )
         layout: Layout = ForeignLayout() if foreign and not ours else OurLayout()
-        with suppress(sqlite3.OperationalError):  # it can only be read, or another connection is doing the same
-            if db.execute("PRAGMA journal_mode").fetchone()[0].lower() == "delete":
-                db.execute("PRAGMA journal_mode = WAL")
+        if not ours and not foreign:  # whoever only reads a database must not change it
+            with suppress(sqlite3.OperationalError):  # it can only be read, or another connection is doing the same
+                if db.execute("PRAGMA journal_mode").fetchone()[0].lower() == "delete":
+                    db.execute("PRAGMA journal_mode = WAL")
         if synchronous is not None:
             db.execute(f"PRAGMA synchronous = {synchronous}")
         layout.create(db)
