@@ -37,7 +37,7 @@ class TaskContext:
     """One task, as the code in it sees its run.
 
     `step` and `stop` count supersteps; `resumes` are the answers given to this task so far, in order; `attempt` counts
-    from 1, and `asked`, `nested` and `calls` count what this attempt did.
+    from 1; `asked`, `nested` and `calls` count what this attempt did, and `questions` are the values that it asked.
     """
 
     ns: str
@@ -51,6 +51,7 @@ class TaskContext:
     resuming: bool | None = None
     attempt = 0
     asked = 0
+    questions: tuple[Any, ...] = ()
     nested = 0
     calls = 0
     caller: Task | None = None
@@ -71,15 +72,17 @@ class TaskContext:
     def again(self) -> None:
         """Another attempt starts: questions and nested graphs are counted from the first again."""
         self.asked = self.nested = self.calls = 0
+        self.questions = ()
         self.resuming = True
 
-    def answer(self) -> Any:
-        """The answer to the next question of this attempt, or `MISSING` when nobody has given it yet."""
+    def answer(self, question: Any) -> Any:
+        """The answer to this attempt's next question, or `MISSING` when nobody has given it yet."""
         wait_for_turn = turn.get()
         if wait_for_turn is not None:
             wait_for_turn()
         index = self.asked
         self.asked += 1
+        self.questions = (*self.questions, question)
         if index < len(self.resumes):
             return self.resumes[index]
         given = self.run.answers.take(self.ns, index)

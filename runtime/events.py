@@ -128,7 +128,7 @@ class RunStarted(NamedTuple):
     """A run begins, or goes on, from the checkpoint named (None: from nothing).
 
     `versions` and `values` are the channels' as they are found; `seen` is what each node had seen. `kind` is "input",
-    "command", "resume" (no input) or "replay".
+    "command", "resume" (no input) or "replay". `limit` is the recursion limit, where it is known.
     """
 
     run: str
@@ -144,6 +144,7 @@ class RunStarted(NamedTuple):
     versions: Mapping[str, Version]
     values: Mapping[str, Any]
     seen: Mapping[str, Mapping[str, Version]]
+    limit: int | None = None
 
 
 class SuperstepPlanned(NamedTuple):
@@ -184,10 +185,10 @@ class TaskStreamed(NamedTuple):
 class TaskFinished(NamedTuple):
     """A task has ended. Its writes wait at the barrier, for those of its siblings.
 
-    `status` "cached" says that the writes were taken from an earlier run or from the cache. `answers` are those that
-    its questions got, in the order asked. `duration` is in seconds. `values` is the state that the task ran on.
-    `hidden` says that streams do not show the end: of a task of the machine's own, or of a call that an earlier run
-    has shown.
+    `status` "cached" says that the writes were taken from an earlier run or from the cache. `questions` are what its
+    code asked in the last attempt, in order, and `answers` those that they got; a question that stopped the task is
+    last and has none. `duration` is in seconds. `values` is the state that the task ran on. `hidden` says that streams
+    do not show the end: of a task of the machine's own, or of a call that an earlier run has shown.
     """
 
     run: str
@@ -206,6 +207,7 @@ class TaskFinished(NamedTuple):
     path: tuple[Any, ...] = ()
     hidden: bool = False
     values: Mapping[str, Any] = MappingProxyType({})
+    questions: tuple[Any, ...] = ()
 
 
 class SuperstepUpdated(NamedTuple):

@@ -289,7 +289,7 @@ def interrupt(value: Any, *, response_schema: Any = None) -> Any:
     task = task_of()
     if task is None:
         raise RuntimeError("interrupt() was called outside of a running node. Call it in a node, a tool or a task.")
-    answer = task.answer()
+    answer = task.answer(value)
     adapter, schema = _schema_of(response_schema)
     if answer is MISSING:
         answered = task.asked - 1

@@ -299,6 +299,7 @@ def _finished(freeze: Freezer, event: TaskFinished) -> TaskFinished:
         writes=tuple([(channel, freeze(value)) for channel, value in event.writes]),
         interrupts=tuple(map(freeze, event.interrupts)),
         answers=tuple(map(freeze, event.answers)),
+        questions=tuple(map(freeze, event.questions)),
         values=_EMPTY,
     )
 

@@ -40,7 +40,7 @@ def started(run: Run, progress: Progress, input: Any) -> RunStarted:
         kind = "replay" if run.asked_id is not None else "resume"
     return RunStarted(
         run.id, run.ns, progress.step, run.clock(), run.graph, run.thread_id, progress.saved_id, kind, input,
-        run.program.kinds, dict(state.versions), dict(state.values), dict(state.seen),
+        run.program.kinds, dict(state.versions), dict(state.values), dict(state.seen), run.limit,
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
     return TaskFinished(
         run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempt, task.duration,
         tuple([write for write in task.writes if write[0] != NO_WRITES]), task.error, task.interrupts, answers,
-        task.path, task.hidden, progress.state.values,
+        task.path, task.hidden, progress.state.values, task.questions,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from runtime.events import RunFinished, RunStarted, TaskFinished, observe
 from runtime.graph import START
+from runtime.types import Command, interrupt
 from tests.runtime.scenarios.build import builder, says, thread
 
 
@@ -110,3 +111,22 @@ def test_writes_are_told_in_the_order_applied_with_the_versions_they_made(colour
     log = next(change for change in last.changes if change.channel == "log")
     assert log.version > log.version_before
     assert (log.value, log.writers) == (["a", "b"], ("a", "b"))
+
+
+def test_the_start_tells_the_recursion_limit(colour):
+    keeps = Keeps()
+    with observe(keeps):
+        colour.invoke(graph_of("a"), {"log": []}, {"recursion_limit": 7})
+    assert keeps.events[0].limit == 7
+
+
+def test_a_task_tells_what_it_asked_answered_or_not(colour, saver):
+    def asks(state):
+        return {"log": [interrupt("name?"), interrupt("age?")]}
+
+    app, keeps = builder({"a": asks}, [(START, "a")]).compile(checkpointer=saver), Keeps()
+    with observe(keeps):
+        colour.invoke(app, {"log": []}, thread("t"))
+        colour.invoke(app, Command(resume="Ann"), thread("t"))
+    ends = [event for event in keeps.events if isinstance(event, TaskFinished) and event.node == "a"]
+    assert [(end.questions, end.answers) for end in ends] == [(("name?",), ()), (("name?", "age?"), ("Ann",))]
