@@ -35,7 +35,7 @@ from runtime.checkpoint.base import (
     empty_checkpoint,
     get_checkpoint_id,
 )
-from runtime.checkpoint.base.arguments import is_whole_deletion, named, several
+from runtime.checkpoint.base.arguments import address, is_whole_deletion, named, several
 from runtime.checkpoint.base.calls import PutWrites, accepted, put_of, seat_of, seats_of, writes_of
 from runtime.checkpoint.memory import InMemorySaver
 
@@ -135,7 +135,7 @@ class Overlay(BaseCheckpointSaver[Any]):
     # -- what the methods do, in either colour -------------------------------------------------------------------------
 
     def _get(self, config: RunnableConfig) -> _Routine[CheckpointTuple | None]:
-        thread_id, ns, wanted = _place(config)
+        thread_id, ns, wanted = address(config)
         mine: CheckpointTuple | None = yield _Call(self.top, "get_tuple", (config,))
         if mine is not None and wanted:
             return mine
@@ -153,7 +153,7 @@ class Overlay(BaseCheckpointSaver[Any]):
         if seen == Seen():
             found: CheckpointTuple | None = yield _Call(self.base, "get_tuple", (config,))
             return found
-        thread_id, ns, _ = _place(config)
+        thread_id, ns, _ = address(config)
         conf: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
         return (yield from _pull(self._shown(conf, None, None, 1, {thread_id: seen})))
 
@@ -183,7 +183,7 @@ class Overlay(BaseCheckpointSaver[Any]):
     def _above(self, found: Any) -> _Listing:
         """The checkpoints of `top` that are no marks."""
         while (each := (yield _Next(found))) is not None:
-            if not _place(each.config)[0].startswith(MARKS):
+            if not address(each.config)[0].startswith(MARKS):
                 yield each
 
     def _shown(
@@ -208,7 +208,7 @@ class Overlay(BaseCheckpointSaver[Any]):
             met = 0
             while (each := (yield _Next(found))) is not None:
                 met += 1
-                thread_id, ns, id = _place(each.config)
+                thread_id, ns, id = address(each.config)
                 if met > given and seen.get(thread_id, Seen()).shows(ns, id or ""):
                     yield each
             given = met
@@ -247,7 +247,7 @@ class Overlay(BaseCheckpointSaver[Any]):
         found = yield _Open(self.top, None, {"source": _SOURCE})
         marked = []
         while (each := (yield _Next(found))) is not None:
-            marked.append(_place(each.config)[0].removeprefix(MARKS))
+            marked.append(address(each.config)[0].removeprefix(MARKS))
         seen = {}
         for thread_id in dict.fromkeys(marked):
             seen[thread_id] = yield from self._seen(thread_id)
@@ -260,12 +260,12 @@ class Overlay(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> _Routine[RunnableConfig]:
-        yield from self._own(*_place(config))
+        yield from self._own(*address(config))
         stored: RunnableConfig = yield _Call(self.top, "put", (config, checkpoint, metadata, new_versions))
         return stored
 
     def _put_writes(self, call: PutWrites) -> _Routine[None]:
-        thread_id, ns, id = _place(call.config)
+        thread_id, ns, id = address(call.config)
         seen = yield from self._own(thread_id, ns, id)
         seat = seat_of(seen.covered.get((ns, id or ""), ()), call.task_id)
         yield self._writing(call if seat is None else call._replace(task_path=seat))
@@ -284,7 +284,7 @@ class Overlay(BaseCheckpointSaver[Any]):
             if found is not None:
                 yield from self._copy(found)
                 seen = Seen(seen.until, {**seen.covered, (ns, id): seats_of(found)})
-                yield self._mark(thread_id, checkpoint_id(), {"covers": [ns, id], "tasks": seats_of(found)})
+                yield self._covering(thread_id, ns, id, seats_of(found))
         return seen
 
     def _copy(self, found: CheckpointTuple, thread_id: str | None = None) -> _Routine[None]:
@@ -300,6 +300,9 @@ class Overlay(BaseCheckpointSaver[Any]):
         metadata = {"source": _SOURCE, "step": 0, "parents": {}, **told}
         return _Call(self.top, "put", (place, {**empty_checkpoint(), "id": id}, metadata, {}))
 
+    def _covering(self, thread_id: str, ns: str, id: str, tasks: Sequence[str]) -> _Call:
+        return self._mark(thread_id, checkpoint_id(), {"covers": [ns, id], "tasks": [*tasks]})
+
     def _delete_thread(self, thread_id: str) -> _Routine[None]:
         yield self._mark(str(thread_id), _UNTIL_ID, {"until": ""})
         yield _Call(self.top, "delete_thread", (thread_id,))
@@ -308,12 +311,19 @@ class Overlay(BaseCheckpointSaver[Any]):
         yield _Call(self.top, "delete_thread", (thread_id,))
         yield _Call(self.top, "delete_thread", (MARKS + str(thread_id),))
 
+    def _delete_checkpoints(self, thread_id: str, ns: str, ids: Sequence[str]) -> _Routine[None]:
+        seen = yield from self._seen(str(thread_id))
+        for id in several(ids, "checkpoint_ids"):
+            if seen.shows(ns, id):
+                yield self._covering(thread_id, ns, id, ())
+        yield _Call(self.top, "delete_checkpoints", (thread_id, ns, ids))
+
     def _delete_for_runs(self, run_ids: Sequence[str]) -> _Routine[None]:
         seen, _ = yield from self._marks(None)
         for run_id in several(run_ids, "run_ids"):
             shown = self._shown(None, {"run_id": run_id}, None, None, seen)
-            for thread_id, ns, id in [_place(each.config) for each in (yield from _all(shown))]:
-                yield self._mark(thread_id, checkpoint_id(), {"covers": [ns, id], "tasks": []})
+            for thread_id, ns, id in [address(each.config) for each in (yield from _all(shown))]:
+                yield self._covering(thread_id, ns, id or "", ())
         yield _Call(self.top, "delete_for_runs", (run_ids,))
 
     def _copy_thread(self, source: str, target: str) -> _Routine[None]:
@@ -381,6 +391,9 @@ class Overlay(BaseCheckpointSaver[Any]):
     def delete_thread(self, thread_id: str) -> None:
         _drive(self._delete_thread(thread_id))
 
+    def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        _drive(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
+
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         _drive(self._delete_for_runs(run_ids))
 
@@ -436,6 +449,9 @@ class Overlay(BaseCheckpointSaver[Any]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         await _adrive(self._delete_thread(thread_id))
+
+    async def adelete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        await _adrive(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         await _adrive(self._delete_for_runs(run_ids))
@@ -529,11 +545,6 @@ def _all(listing: _Listing) -> _Routine[list[CheckpointTuple]]:
     while (each := (yield from _pull(listing))) is not None:
         found.append(each)
     return found
-
-
-def _place(config: RunnableConfig) -> tuple[str, str, str | None]:
-    conf = config["configurable"]
-    return str(conf["thread_id"]), conf.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
 
 
 def _id(found: CheckpointTuple) -> str:

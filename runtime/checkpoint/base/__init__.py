@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 from runtime._words import ERROR, INTERRUPT, MISSING, RESUME, SCHEDULED
 from runtime.checkpoint.base.frozen import FrozenCheckpoint, Layers, Shelf, Written, timestamp
 from runtime.checkpoint.base.id import checkpoint_id, uuid6
+from runtime.checkpoint.base.outline import Outline, outline_of
 from runtime.checkpoint.serde.base import SerializerProtocol, maybe_add_typed_methods, with_allowlist
 from runtime.checkpoint.serde.encrypted import EncryptedSerializer
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -47,6 +48,7 @@ __all__ = (
     "FrozenCheckpoint",
     "JsonPlusSerializer",
     "Layers",
+    "Outline",
     "PendingWrite",
     "SerializerProtocol",
     "Shelf",
@@ -386,6 +388,30 @@ class BaseCheckpointSaver(Generic[V]):
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         raise self._lacks("adelete_for_runs")
+
+    def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        """Forget these checkpoints of a namespace, with their writes and the values that only they name.
+
+        Nobody looks whether others need them: `Retention` of `runtime.checkpoint.retention` does.
+        """
+        raise self._lacks("delete_checkpoints")
+
+    async def adelete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        raise self._lacks("adelete_checkpoints")
+
+    def thread_ids(self) -> Sequence[str]:
+        """The threads that are kept. This way of finding them reads each checkpoint; a saver that can should not."""
+        return list(dict.fromkeys(each.config["configurable"]["thread_id"] for each in self.list(None)))
+
+    async def athread_ids(self) -> Sequence[str]:
+        return list(dict.fromkeys([each.config["configurable"]["thread_id"] async for each in self.alist(None)]))
+
+    def outline(self, thread_id: str) -> Sequence[Outline]:
+        """All checkpoints of a thread, without their state. This way of finding them reads each of them whole."""
+        return [outline_of(each) for each in self.list({"configurable": {"thread_id": thread_id}})]
+
+    async def aoutline(self, thread_id: str) -> Sequence[Outline]:
+        return [outline_of(each) async for each in self.alist({"configurable": {"thread_id": thread_id}})]
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Keep all of a thread under another id too."""

@@ -16,6 +16,7 @@ from runtime.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     FrozenCheckpoint,
+    Outline,
     Shelf,
     Written,
 )
@@ -85,6 +86,17 @@ class LoopBound(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         self._from_outside("delete_thread", lambda: self.adelete_thread(thread_id))
+
+    def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        self._from_outside(
+            "delete_checkpoints", lambda: self.adelete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids)
+        )
+
+    def thread_ids(self) -> Sequence[str]:
+        return self._from_outside("thread_ids", self.athread_ids)
+
+    def outline(self, thread_id: str) -> Sequence[Outline]:
+        return self._from_outside("outline", lambda: self.aoutline(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         self._from_outside("delete_for_runs", lambda: self.adelete_for_runs(run_ids))

@@ -226,6 +226,16 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         with self._lock:
             self.storage.pop(thread_id, None)
 
+    def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        gone = set(several(checkpoint_ids, "checkpoint_ids"))
+        lineage = self._known(thread_id, checkpoint_ns)
+        if lineage is not None:
+            with self._lock:
+                lineage.retain(lineage.records.keys() - gone)
+
+    def thread_ids(self) -> Sequence[str]:
+        return [*self.storage]
+
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         runs = set(several(run_ids, "run_ids"))
         with self._lock:
@@ -311,6 +321,12 @@ class InMemorySaver(BaseCheckpointSaver[str]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         self.delete_thread(thread_id)
+
+    async def adelete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        self.delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids)
+
+    async def athread_ids(self) -> Sequence[str]:
+        return self.thread_ids()
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         self.delete_for_runs(run_ids)

@@ -20,6 +20,7 @@ from runtime.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     FrozenCheckpoint,
+    Outline,
     Shelf,
     Written,
     get_checkpoint_metadata,
@@ -184,6 +185,16 @@ class SqliteSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         self._on(lambda layout: layout.delete_thread(self.conn, str(thread_id)))
+
+    def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        ids = several(checkpoint_ids, "checkpoint_ids")
+        self._on(lambda layout: layout.delete_checkpoints(self.conn, self.serde, str(thread_id), checkpoint_ns, ids))
+
+    def thread_ids(self) -> Sequence[str]:
+        return self._on(lambda layout: layout.thread_ids(self.conn))
+
+    def outline(self, thread_id: str) -> Sequence[Outline]:
+        return self._on(lambda layout: layout.outline(self.conn, self.serde, str(thread_id)))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         runs = [str(id) for id in several(run_ids, "run_ids")]

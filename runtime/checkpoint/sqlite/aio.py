@@ -22,6 +22,7 @@ from runtime.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     FrozenCheckpoint,
+    Outline,
     Shelf,
     Written,
     get_checkpoint_metadata,
@@ -163,6 +164,16 @@ class AsyncSqliteSaver(LoopBound):
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._on(lambda layout, db: layout.delete_thread(db, str(thread_id)))
+
+    async def adelete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        ids = several(checkpoint_ids, "checkpoint_ids")
+        await self._on(lambda layout, db: layout.delete_checkpoints(db, self.serde, str(thread_id), checkpoint_ns, ids))
+
+    async def athread_ids(self) -> Sequence[str]:
+        return await self._on(lambda layout, db: layout.thread_ids(db))
+
+    async def aoutline(self, thread_id: str) -> Sequence[Outline]:
+        return await self._on(lambda layout, db: layout.outline(db, self.serde, str(thread_id)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         runs = [str(id) for id in several(run_ids, "run_ids")]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
 from runtime.checkpoint.base.arguments import cannot_save
+from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
 from runtime.checkpoint.sqlite.transaction import explained
@@ -74,6 +75,9 @@ class ForeignLayout(Layout):
         self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
     ) -> dict[str, Pair]:
         return {}
+
+    def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:
+        return set()
 
     def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
         """Nothing: values went with their checkpoints."""

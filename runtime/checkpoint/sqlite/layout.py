@@ -21,8 +21,10 @@ from runtime.checkpoint.base import (
     CheckpointMetadata,
     DeltaWalk,
     FrozenCheckpoint,
+    Outline,
     PendingWrite,
 )
+from runtime.checkpoint.base.outline import asking
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.transaction import explained, joining, reading, writing
@@ -181,6 +183,10 @@ class Layout(ABC):
         """The values that are stored apart from their checkpoint, of all channels or of these."""
 
     @abstractmethod
+    def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:
+        """The namespaces, channels and versions of which a thread has a value that is stored apart."""
+
+    @abstractmethod
     def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
         """Forget the values that no checkpoint of the namespace names any more."""
 
@@ -234,6 +240,33 @@ class Layout(ABC):
             rows = db.execute(statement, (*values, -1 if limit is None else limit)).fetchall()
         return [(row[:3], row[3:5]) for row in rows]
 
+    def thread_ids(self, db: sqlite3.Connection) -> list[str]:
+        """The threads that are kept."""
+        with explained("list"):
+            return [id for (id,) in db.execute(f"SELECT DISTINCT thread_id FROM {self.checkpoints}").fetchall()]
+
+    def outline(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str) -> list[Outline]:
+        """All checkpoints of a thread, without their values."""
+        columns = "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint"
+        with explained("list", thread_id), reading(db):
+            stored = self.stored(db, thread_id)
+            writes: dict[tuple[str, str], list[tuple[str, str]]] = {}
+            for ns, id, *write in db.execute(
+                f"SELECT checkpoint_ns, checkpoint_id, task_id, channel FROM {self.writes} WHERE thread_id = ?",
+                (thread_id,),
+            ):
+                writes.setdefault((ns, id), []).append((write[0], write[1]))
+            statement = f"SELECT {columns}, {self.metadata_type}, metadata FROM {self.checkpoints} WHERE thread_id = ?"
+            found = []
+            for row in db.execute(statement, (thread_id,)):
+                ns, id, parent_id = row[:3]
+                checkpoint, metadata = serde.loads_typed(row[3:5]), self.load_metadata(serde, row[5:7])
+                apart = {name for name, at in checkpoint["channel_versions"].items() if (ns, name, at) in stored}
+                held = frozenset(apart | checkpoint["channel_values"].keys())
+                asks = asking(writes.get((ns, id), ()))
+                found.append(Outline(ns, id, parent_id, checkpoint["ts"], metadata, held, asks))
+        return found
+
     def histories(
         self,
         db: sqlite3.Connection,
@@ -265,6 +298,13 @@ class Layout(ABC):
         """Forget a thread in all its namespaces."""
         with explained("delete", thread_id), self.writing(db):
             self._drop_thread(db, thread_id)
+
+    def delete_checkpoints(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, ids: Collection[str]
+    ) -> None:
+        """Forget single checkpoints, with their writes and the values that only they name."""
+        with explained("delete", thread_id), self.writing(db):
+            self._drop(db, serde, [(thread_id, ns, id) for id in ids])
 
     def delete_for_runs(self, db: sqlite3.Connection, serde: SerializerProtocol, run_ids: Collection[str]) -> None:
         """Forget the checkpoints of these runs, with their writes and the values that only they name."""

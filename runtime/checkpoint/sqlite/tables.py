@@ -172,6 +172,11 @@ class OurLayout(Layout):
                 found[channel] = (tag, piece.head + _body(db, (*key[:2], channel), piece))
         return {channel: found[channel] for channel, _ in asked if channel in found}
 
+    def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:
+        return set(
+            db.execute("SELECT checkpoint_ns, channel, version FROM pregel_values WHERE thread_id = ?", (thread_id,))
+        )
+
     def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
         where = (thread_id, ns)
         frames = db.execute(

@@ -1,0 +1,49 @@
+"""A checkpoint without its state: as much of it as says whether it may be forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from runtime._words import ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME
+
+if TYPE_CHECKING:
+    from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple
+
+_UNFINISHED = frozenset({ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME})
+
+
+class Outline(NamedTuple):
+    """What is known of a checkpoint without its state."""
+
+    checkpoint_ns: str
+    id: str
+    parent_id: str | None
+    ts: str
+    metadata: CheckpointMetadata
+    held: frozenset[str]
+    """The channels whose value it holds."""
+    asks: bool
+    """True while a question that a task asked here waits for its answer."""
+
+
+def outline_of(found: CheckpointTuple) -> Outline:
+    """A whole checkpoint's outline."""
+    parent = found.parent_config
+    return Outline(
+        found.config["configurable"].get("checkpoint_ns") or "",
+        found.checkpoint["id"],
+        None if parent is None else parent["configurable"]["checkpoint_id"],
+        found.checkpoint["ts"],
+        found.metadata,
+        frozenset(found.checkpoint["channel_values"]),
+        asking((task_id, channel) for task_id, channel, _ in found.pending_writes or ()),
+    )
+
+
+def asking(writes: Iterable[tuple[str, str]]) -> bool:
+    """True where a task among these pending writes has asked and not finished."""
+    written: dict[str, set[str]] = {}
+    for task_id, channel in writes:
+        written.setdefault(task_id, set()).add(channel)
+    return any(INTERRUPT in channels and channels <= _UNFINISHED for channels in written.values())
