@@ -14,8 +14,7 @@ What stays true:
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -312,7 +311,7 @@ class Session:
             self._check_next(checkpoint_id, run.verb)
         given = {**breakpoints, "context": self._context} if self._context is not None else breakpoints
         try:
-            with self._recorded():
+            with recording(self.graph) as self.recording:
                 return self._stream(run, input, self._place(checkpoint_id), given)
         except Exception as error:
             raise self._failure(error, run.verb, input) from error
@@ -339,16 +338,6 @@ class Session:
             if type(error).__name__ != "GraphDrained":  # a stop that was asked for is no failure
                 raise
         return output
-
-    @contextmanager
-    def _recorded(self) -> Iterator[None]:
-        """Keep the recording of what runs inside; an engine whose runs cannot be recorded leaves None."""
-        with ExitStack() as stack:
-            try:
-                self.recording = stack.enter_context(recording(self.graph))
-            except TypeError:
-                self.recording = None
-            yield
 
     def _check_next(self, checkpoint_id: str | None, verb: str) -> None:
         snapshot = self._look(checkpoint_id)

@@ -104,6 +104,13 @@ class Freezer:
         except Exception:  # a cycle, or an object that does not let itself be copied
             return self._whole(value)
 
+    @property
+    def lost(self) -> str:
+        """What the copies lack, as a sentence; empty when they lack nothing."""
+        if not self.failures:
+            return ""
+        return f"{self.failures} value{'s' if self.failures > 1 else ''} could not be copied; only the text is kept."
+
     def others_ran(self) -> None:
         """Say that code of others has run: objects that were looked at before may have changed since."""
         self._moment += 1

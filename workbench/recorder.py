@@ -66,11 +66,16 @@ class Recorder:
             if self._window is not None:
                 self._window.grew()
 
+    def lacks(self, sentence: str) -> None:
+        """Keep what cannot be told, once."""
+        if sentence not in self.missing:
+            self.missing.append(sentence)
+
     def close(self) -> None:
         """Let go of what is needed only while events come, and say what the recording lacks."""
-        failures, dropped = self._freeze.failures, self._window.dropped if self._window is not None else 0
-        if failures:
-            self.missing.append(f"{text.count(failures, 'value')} could not be copied; only the text is kept.")
+        dropped = self._window.dropped if self._window is not None else 0
+        if self._freeze.lost:
+            self.missing.append(self._freeze.lost)
         if dropped:
             self.missing.append(f"The values of {text.count(dropped, 'superstep')} were dropped, as keep= asked.")
         self._freeze = Freezer()
@@ -151,17 +156,19 @@ class _Window:
 
 
 @contextmanager
-def recording(graph: Any = None, *, keep: int | None = None) -> Iterator[Recording]:
+def recording(graph: Any = None, *, keep: int | None = None, everywhere: bool = False) -> Iterator[Recording]:
     """Record the runs that start inside the `with` block: those of one graph, or of every graph.
+
+    Runs that nodes start, and those in threads or asyncio tasks that copy the context, belong to it; with `everywhere`
+    those of any thread.
 
     The recording grows while the block goes on and can be looked at; when the block has ended it never changes. An
     error goes on, and carries it as `error.recording`. `keep` is for how many supersteps the values are kept.
     """
     recorder = Recorder(graph, keep=keep)
-    watching = sources.watching(recorder, graph)
     rec = Recording(recorder.events, missing=recorder.missing, live=True)
     try:
-        with watching:
+        with sources.watching(recorder, everywhere=everywhere):
             yield rec
     except BaseException as error:
         _carry(error, rec)

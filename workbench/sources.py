@@ -1,33 +1,25 @@
 """Where events come from.
 
-Our runtime tells its observers all that happens, so for its graphs there is nothing to translate. A graph that another
-engine compiled says less, and says it otherwise; what makes events of that belongs here, and every view works from
-then on.
+Our runtime tells its observers all that happens, so for its graphs there is nothing to translate. A graph that
+LangGraph compiled says less, and says it otherwise; `guests` makes events of that, and every view works from then on.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from runtime.events import Event, observe
-
-
-class Observer(Protocol):
-    """Whoever wants the events."""
-
-    def event(self, event: Event) -> object:
-        """Take one event."""
+from runtime.events import observe
+from workbench import guests
+from workbench.guests import Watcher
 
 
-def watching(observer: Observer, graph: Any = None) -> AbstractContextManager[None]:
-    """A block in which the observer is told of every run that starts. `graph` is the one it is about to run, if any.
+@contextmanager
+def watching(watcher: Watcher, *, everywhere: bool = False) -> Iterator[None]:
+    """A block in which the watcher is told of every run that starts, of either engine.
 
-    Raises TypeError for a graph that tells no events.
+    Runs started by nodes, and in threads or asyncio tasks that copy the context, are seen too; with `everywhere` those
+    of any thread.
     """
-    if any(base.__module__.partition(".")[0] == "langgraph" for base in type(graph).__mro__):
-        raise TypeError(
-            f"A {type(graph).__name__} that LangGraph compiled tells no events. Compile the same builder with "
-            "runtime.graph.StateGraph: replace langgraph by runtime in its imports."
-        )
-    return observe(observer)
+    with observe(watcher, everywhere=everywhere), guests.watch(watcher, everywhere=everywhere):
+        yield

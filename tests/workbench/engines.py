@@ -14,11 +14,21 @@ class Engine(NamedTuple):
     types: Any
     pregel: Any
     channels: Any
+    func: Any
+    message: Any
+    memory: Any
+    cache: Any
+
+    @property
+    def ours(self) -> bool:
+        """True for this project's runtime."""
+        return self.name == "runtime"
+
+
+_PARTS = ("graph", "types", "pregel", "channels", "func", "graph.message", "checkpoint.memory", "cache.memory")
 
 
 def engine_of(name: str) -> Engine:
     if name == "langgraph":
         pytest.importorskip("langgraph")
-    return Engine(
-        name, *(importlib.import_module(f"{name}.{part}") for part in ("graph", "types", "pregel", "channels"))
-    )
+    return Engine(name, *(importlib.import_module(f"{name}.{part}") for part in _PARTS))
