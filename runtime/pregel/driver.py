@@ -2,8 +2,8 @@
 
 A superstep of one task runs it in the caller's own thread. Of several, the caller works off the queue itself, and
 each worker that is woken wakes one more while work is left; so short tasks never wait for a thread, and blocking ones
-overlap. Only where somebody reads or watches are several tasks, or all tasks of a live stream, moved to workers
-altogether, so that each end is told when it happens.
+overlap. Only where somebody reads or watches, or a saver writes to more than memory, are several tasks, or all tasks of
+a live stream, moved to workers altogether, so that each end is told, or stored, when it happens.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ class SyncDriver:
         self.progress: Progress | None = None
         self.live = live or run.graph.step_timeout is not None
         self.handed = self.live
+        self.stores = run.saver is not None and run.durability != "exit" and not getattr(run.saver, "immediate", False)
         self.width = run.config.get("max_concurrency") or 0
         self.busy = 0
         self.writer = Writer(run.saver) if run.durability == "async" and run.saver is not None else None
@@ -114,7 +115,7 @@ class SyncDriver:
             return self._run_here(tasks[0], copy_context())
         for task in tasks:
             self.waiting.append((task, copy_context()))
-        self.handed = self.live or (count > 1 and TaskFinished in self.run.wanted)
+        self.handed = self.live or (count > 1 and (self.stores or TaskFinished in self.run.wanted))
         if self.handed:
             for _ in range(min(count, self.width or count)):
                 workers.submit(self._work)

@@ -81,21 +81,20 @@ class Answers:
             return MISSING
 
 
-class Replay:
-    """A run from an earlier checkpoint: which nested graphs have already gone back to their state of that time."""
+class Visits:
+    """Which nested graphs a run has come to, by the names that outlive their tasks."""
 
-    __slots__ = ("checkpoint_id", "visited")
+    __slots__ = ("_places",)
 
-    def __init__(self, checkpoint_id: str) -> None:
-        self.checkpoint_id = checkpoint_id
-        self.visited: set[str] = set()
+    def __init__(self) -> None:
+        self._places: set[str] = set()
 
-    def first_visit(self, ns: str) -> bool:
+    def first(self, ns: str) -> bool:
         """True once for each nested graph."""
         place = lasting_ns(ns)
-        if place in self.visited:
+        if place in self._places:
             return False
-        self.visited.add(place)
+        self._places.add(place)
         return True
 
 
@@ -130,6 +129,9 @@ class Run:
 
     `ns` is its namespace, and `ns_parts` that namespace as a stream shows it: () at the top.
 
+    `origin` is the checkpoint that it starts from, "" for nothing; `replay` the one that it goes back to, where the
+    caller named an older one: nested graphs go back too, on the first of their `visits`.
+
     `resuming` is the one thing that changes: it is None again after the first superstep, since later nested graphs
     start anew.
     """
@@ -157,6 +159,7 @@ class Run:
         "manager",
         "ns",
         "ns_parts",
+        "origin",
         "outlets",
         "output_keys",
         "output_names",
@@ -177,6 +180,7 @@ class Run:
         "tell_finished",
         "template",
         "thread_id",
+        "visits",
         "wanted",
         "watches",
     )  # fmt: skip
@@ -232,7 +236,9 @@ class Run:
         self.strict = bool(conf.get(CONFIG_KEY_STRICT_RESUME))
         self.tell_finished: Callable[[str], object] | None = conf.get(CONFIG_KEY_NODE_FINISHED)
         self.answers = above.answers if above is not None else Answers()
-        self.replay: Replay | None = above.replay if above is not None else None
+        self.replay: str | None = above.replay if above is not None else None
+        self.visits: Visits = above.visits if above is not None else Visits()
+        self.origin = ""
         self.resuming: bool | None = parent.resuming if parent is not None else None
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
@@ -416,10 +422,6 @@ class Run:
             return
         task.sign()
         streamed(self, task, mode, value)
-
-    def set_replay(self, checkpoint_id: str) -> None:
-        """Nested graphs go back too, on their first visit."""
-        self.replay = Replay(checkpoint_id)
 
 
 def _no_writer(_: Any) -> None:

@@ -62,7 +62,7 @@ def snapshot_of(
     """The snapshot of a state and the tasks planned on it; the values become the snapshot's own.
 
     `pending` are the stored writes by task, `states` those of nested graphs (else a config is given where there may be
-    one); tasks in `done` are no longer next.
+    one); tasks in `done` are no longer next, unless all are: then it is their barrier that a run goes on from.
     """
     program = graph.program
     told = []
@@ -73,9 +73,10 @@ def snapshot_of(
         told.append(told_task(task.id, task.node, task.path, pending.get(task.id, ()), nested, program.stream_channels))
     if done:
         told = [item._replace(interrupts=()) if item.id in done else item for item in told]
+    left = [task for task in tasks if task.id not in done]
     return StateSnapshot(
         values=values,
-        next=tuple(task.node for task in tasks if task.id not in done),
+        next=tuple(task.node for task in left or tasks),
         config=checkpoint_config(base, id, metadata),
         metadata=cast("CheckpointMetadata", metadata),
         created_at=created_at,

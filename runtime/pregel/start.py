@@ -16,6 +16,7 @@ from runtime.pregel import told
 from runtime.pregel.commands import command_writes, input_writes
 from runtime.pregel.deltas import rebuild, unread, versioned
 from runtime.pregel.effects import Routine, SaveWrites, list_checkpoints, load, load_deltas
+from runtime.pregel.lasting import at, belongs, counted
 from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Planner
 from runtime.pregel.program import as_names
@@ -45,7 +46,7 @@ def restore(run: Run, input: Any) -> Routine[Progress]:
             rebuild(progress.state, (yield from load_deltas(found.config, names)))
         progress.beside = not stale and (found is not None or run.durability == "exit")
         progress.replayed = stale and run.replay is not None and run.asked_id is not None
-    run.stored = progress.pending
+    run.stored, run.origin = progress.pending, progress.saved_id or ""
     run.previous = progress.state.values.get(PREVIOUS)
     if RunStarted in run.wanted:
         yield told.started(run, progress, input)
@@ -82,11 +83,11 @@ def _find(run: Run, input: Any) -> Routine[tuple[CheckpointTuple | None, bool]]:
         return (yield from _find_nested(run, config))
     if run.asked_id is None:
         return (yield from load(config)), False
-    found = yield from load(_at(config, run.asked_id))
+    found = yield from load(at(config, run.asked_id))
     if found is None:
         return None, False
     if input is None or (isinstance(input, Command) and input.resume is None):
-        run.set_replay((yield from _before_edit(found)))
+        run.replay = yield from _before_edit(found)
         return found, True
     newest = yield from load(config)
     return found, newest is not None and newest.checkpoint["id"] != run.asked_id
@@ -103,20 +104,23 @@ def _find_nested(run: Run, config: RunnableConfig) -> Routine[tuple[CheckpointTu
     """The same for a nested graph: in a replay it goes back too, on its first visit.
 
     It goes on from the checkpoint that the caller named for it; else it starts anew, on the state that it had before
-    the replayed checkpoint.
+    the replayed checkpoint. Without a replay, a state that outlives its task may not be this superstep's.
     """
-    if run.replay is None or not run.replay.first_visit(run.ns):
-        return (yield from load(config)), False
+    lasts = run.graph.checkpointer is True
+    first = run.visits.first(run.ns)
+    if run.replay is None or not first:
+        found = yield from load(config)
+        if lasts and first:
+            found = yield from counted(run, found)
+        if lasts and run.resuming and found is not None:
+            run.resuming = yield from belongs(run, found)
+        return found, False
     if run.asked_id is not None:
-        return (yield from load(_at(config, run.asked_id))), True
+        return (yield from load(at(config, run.asked_id))), True
     run.resuming = False
-    before = cast("RunnableConfig", {CONF: {CHECKPOINT_ID: run.replay.checkpoint_id}})
+    before = cast("RunnableConfig", {CONF: {CHECKPOINT_ID: run.replay}})
     older = yield from list_checkpoints(config, before=before, limit=1)
     return (older[0] if older else None), True
-
-
-def _at(config: RunnableConfig, id: str) -> RunnableConfig:
-    return cast("RunnableConfig", {CONF: {**config[CONF], CHECKPOINT_ID: id}})
 
 
 def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:

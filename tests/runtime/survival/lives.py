@@ -1,0 +1,136 @@
+"""Lives of a process: it opens a saver, goes on with the thread, and is killed or comes to the thread's end.
+
+The processes are forked from one that has imported everything and runs no thread, so a life begins within a
+millisecond. The kill is SIGKILL, sent from outside: nothing of the process can react to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from runtime.checkpoint.sqlite import SqliteSaver
+from runtime.checkpoint.sqlite.aio import AsyncSqliteSaver
+from tests.runtime.survival.program import Diary, next_input, program
+
+
+class Saver(NamedTuple):
+    """A kind of saver: its graph's colour, how it is opened, and how a sync one that looks on is."""
+
+    asynchronous: bool
+    open: Callable[[str], Any]
+    read: Callable[[str], Any]
+
+
+SAVERS = {
+    "sqlite": Saver(False, SqliteSaver.from_conn_string, SqliteSaver.from_conn_string),
+    "aiosqlite": Saver(True, AsyncSqliteSaver.from_conn_string, SqliteSaver.from_conn_string),
+}
+
+
+class Thread(NamedTuple):
+    """A thread that is gone on with: where it is kept, in which durability it runs, and its diary."""
+
+    saver: Saver
+    address: str
+    id: str
+    durability: str
+    diary: str
+
+    @property
+    def config(self) -> Any:
+        """What a graph is called with."""
+        return {"configurable": {"thread_id": self.id}, "recursion_limit": 100}
+
+
+def live(thread: Thread, streamed: bool, seconds: float | None) -> tuple[bool, float]:
+    """One life, killed after so many seconds, or as long as it takes: whether it was killed, and how long it lasted.
+
+    With `streamed` the graph is read as a stream, and the diary holds what that told. ChildProcessError where the
+    process failed by itself.
+    """
+    assert threading.active_count() == 1, "a process with threads must not be forked"
+    began = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        _end_with(thread, streamed)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)  # it may have ended: it is there as long as nobody has waited for it
+    _, status = os.waitpid(child, 0)
+    lasted = time.perf_counter() - began
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return True, lasted
+    if status:
+        raise ChildProcessError(f"A process that went on with {thread.address} failed with status {status}.")
+    return False, lasted
+
+
+def _end_with(thread: Thread, streamed: bool) -> None:
+    """What the child does; it never returns."""
+    status = 1
+    try:
+        Diary.open(thread.diary)
+        if thread.saver.asynchronous:
+            asyncio.run(_ago_on(thread, streamed))
+        else:
+            _go_on(thread, streamed)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _go_on(thread: Thread, streamed: bool) -> None:
+    with thread.saver.open(thread.address) as saver:
+        graph = program(saver, asynchronous=False)
+        while True:
+            state = graph.get_state(thread.config)
+            more, input = next_input(state)
+            _tell_kept(state)
+            if not more:
+                return
+            if streamed:
+                for chunk in graph.stream(input, thread.config, **_streaming(thread)):
+                    _tell_finished(chunk)
+            else:
+                graph.invoke(input, thread.config, durability=thread.durability)
+
+
+async def _ago_on(thread: Thread, streamed: bool) -> None:
+    async with thread.saver.open(thread.address) as saver:
+        graph = program(saver, asynchronous=True)
+        while True:
+            state = await graph.aget_state(thread.config)
+            more, input = next_input(state)
+            _tell_kept(state)
+            if not more:
+                return
+            if streamed:
+                async for chunk in graph.astream(input, thread.config, **_streaming(thread)):
+                    _tell_finished(chunk)
+            else:
+                await graph.ainvoke(input, thread.config, durability=thread.durability)
+
+
+def _streaming(thread: Thread) -> dict[str, Any]:
+    return {"stream_mode": "tasks", "subgraphs": True, "durability": thread.durability}
+
+
+def _tell_finished(chunk: Any) -> None:
+    _, payload = chunk
+    if "result" in payload and not payload["error"] and not payload["interrupts"]:
+        Diary.note("told", payload["id"])
+
+
+def _tell_kept(state: Any) -> None:
+    """A call has returned, or a life begins: what the saver gives now, it must give ever after."""
+    if state.config["configurable"].get("checkpoint_id"):
+        Diary.note("kept", state.config["configurable"]["checkpoint_id"])
