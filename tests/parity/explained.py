@@ -54,8 +54,8 @@ DIFFERENCES = {
     "that two channels woke at once ties with itself.",
     "a word lost on the way": "§5.7: what a Command said to a waiting thread is part of what an update starts from. "
     "There it is, but not where an update names its node, or several supersteps are written at once.",
-    "no barrier": "§5.6: where all tasks of a superstep have finished, and it was not applied, they are still next: a run "
-    "goes on from there. There `next` is (), as at the end of a thread.",
+    "no barrier": "§5.6: where all tasks of a superstep have finished, and it was not applied, they are still next: a "
+    "run goes on from there. There `next` is (), as at the end of a thread.",
     "a router fails": "§4.10, §11.1: a node whose router failed has not finished and runs again. There it counts as "
     "finished, and its edges are lost.",
 }

@@ -8,11 +8,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runtime.checkpoint.sqlite import SqliteSaver
+from runtime.graph import START
+from tests.runtime.scenarios.build import builder, says, thread
 from tests.runtime.survival.__main__ import DURABILITIES
 from tests.runtime.survival.judge import Kept, Outcome, faults_of_end, faults_of_life
 from tests.runtime.survival.lives import SAVERS, Thread
@@ -89,3 +93,19 @@ def test_the_judge_sees_what_is_lost_and_what_is_doubled():
     assert "log lacks ['b'] and has ['a'] too often" in found
     assert "total is 1 and should be 2" in found
     assert "its course is" in found
+
+
+def test_a_task_that_has_ended_is_kept_while_its_sibling_goes_on(tmp_path: Path):
+    kept = threading.Event()
+
+    class Telling(SqliteSaver):
+        def keep_writes(self, shelf: Any, written: Any) -> None:
+            super().keep_writes(shelf, written)
+            kept.set()
+
+    def slow(state: Any) -> dict[str, Any]:
+        return {"log": ["slow" if kept.wait(20) else "nothing was kept"]}
+
+    with Telling.from_conn_string(str(tmp_path / "threads.sqlite")) as saver:
+        app = builder({"a": slow, "b": says("quick")}, [(START, "a"), (START, "b")]).compile(checkpointer=saver)
+        assert app.invoke({"log": []}, thread(), durability="sync") == {"log": ["slow", "quick"]}
