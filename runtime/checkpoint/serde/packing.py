@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 import ormsgpack
 
 from runtime.channels.delta import DeltaSnapshot
-from runtime.checkpoint.serde.trust import type_name
+from runtime.checkpoint.serde.trust import stored_name, type_name
 from runtime.types import Interrupt, Send
 
 EXT_CONSTRUCTOR_SINGLE_ARG: Final = 0
@@ -181,14 +181,14 @@ def _pattern(value: re.Pattern[Any]) -> Any:
 
 def _send(value: Send) -> Any:
     parts = (value.node, value.arg) if value.timeout is None else (value.node, value.arg, value.timeout)
-    return _ext(EXT_CONSTRUCTOR_POS_ARGS, "runtime.types", "Send", parts)
+    return _ext(EXT_CONSTRUCTOR_POS_ARGS, *stored_name(Send), parts)
 
 
 def _interrupt(value: Interrupt) -> Any:
     data = {"value": value.value, "id": value.id}
     if value.response_schema is not None:
         data["response_schema"] = value.response_schema
-    return _ext(EXT_CONSTRUCTOR_KW_ARGS, "runtime.types", "Interrupt", data)
+    return _ext(EXT_CONSTRUCTOR_KW_ARGS, *stored_name(Interrupt), data)
 
 
 def _snapshot(value: DeltaSnapshot) -> Any:
@@ -247,7 +247,7 @@ def _choose(cls: type) -> Encoder:
         if base in _BASIC:
             return _BASIC[base]
     if callable(getattr(cls, "dict", None)):
-        module, name = cls.__module__, type_name(cls)
+        module, name = stored_name(cls)
         return lambda value: _ext(EXT_PYDANTIC_V1, module, name, value.dict())
     raise TypeError(f"{cls.__module__}.{cls.__qualname__} can't be serialised")
 
@@ -315,12 +315,12 @@ def _undressed(value: Any, declared: frozenset[type]) -> Any:
 
 
 def _named_tuple_encoder(cls: Any) -> Encoder:
-    module, name = cls.__module__, type_name(cls)
+    module, name = stored_name(cls)
     return lambda value: _ext(EXT_CONSTRUCTOR_KW_ARGS, module, name, value._asdict())
 
 
 def _dataclass_encoder(cls: Any) -> Encoder:
-    module, name = cls.__module__, type_name(cls)
+    module, name = stored_name(cls)
     names = tuple(field.name for field in dataclasses.fields(cls))
 
     def encode(value: Any) -> Any:

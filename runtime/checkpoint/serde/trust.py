@@ -76,6 +76,13 @@ def type_name(cls: type) -> str:
     return cls.__name__ if "<locals>" in cls.__qualname__ else cls.__qualname__
 
 
+def stored_name(cls: type) -> Symbol:
+    """The symbol to store for a class. The runtime's own have LangGraph's, so that either reads the other."""
+    symbol = cls.__module__, type_name(cls)
+    own = symbol in BUILT_IN and symbol[0].startswith("runtime.")
+    return ("langgraph" + symbol[0].removeprefix("runtime"), symbol[1]) if own else symbol
+
+
 def symbols(entries: Iterable[tuple[str, ...] | type]) -> frozenset[Symbol]:
     """An allowlist, whose entries are types, (module, name), or a path in parts such as (package, module, name)."""
     return frozenset(

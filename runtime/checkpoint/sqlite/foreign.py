@@ -21,6 +21,19 @@ _COLUMNS: Final = {
 }
 
 
+_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS checkpoints (
+        thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+        parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
+        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))""",
+    """CREATE TABLE IF NOT EXISTS writes (
+        thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+        task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL, channel TEXT NOT NULL,
+        type TEXT, value BLOB,
+        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))""",
+)
+
+
 def is_foreign(db: sqlite3.Connection) -> bool:
     """True where the database holds LangGraph's tables, whatever release made them."""
     return all(expected <= _columns(db, table) for table, expected in _COLUMNS.items())
@@ -36,6 +49,10 @@ class ForeignLayout(Layout):
     run_id: ClassVar[str] = "json_extract(CAST(metadata AS TEXT), '$.run_id')"
 
     def create(self, db: sqlite3.Connection) -> None:
+        if not is_foreign(db):
+            with self.writing(db):
+                for statement in _TABLES:
+                    db.execute(statement)
         if "task_path" not in _columns(db, "writes"):  # older releases did not keep it
             with self.writing(db):
                 db.execute("ALTER TABLE writes ADD COLUMN task_path TEXT NOT NULL DEFAULT ''")

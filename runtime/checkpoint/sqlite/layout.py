@@ -267,6 +267,12 @@ class Layout(ABC):
                 found.append(Outline(ns, id, parent_id, checkpoint["ts"], metadata, held, asks))
         return found
 
+    def write_rows(self, db: sqlite3.Connection, key: Key) -> Rows:
+        """The pending writes of a checkpoint as `write_rows` makes them."""
+        where = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY task_path, task_id, idx"
+        with explained("read", key[0], key[2]):
+            return db.execute(f"SELECT {_WRITE_COLUMNS} FROM {self.writes} WHERE {where}", key).fetchall()
+
     def histories(
         self,
         db: sqlite3.Connection,
@@ -293,6 +299,13 @@ class Layout(ABC):
         """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
         with explained("save the writes with", key[0], key[2]), self.putting(db, rows):
             self._put_rows(db, rows)
+
+    def drop_writes(self, db: sqlite3.Connection, key: Key) -> None:
+        """Forget a checkpoint's pending writes."""
+        with explained("save", key[0], key[2]), self.writing(db):
+            db.execute(
+                f"DELETE FROM {self.writes} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?", key
+            )
 
     def delete_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
         """Forget a thread in all its namespaces."""
