@@ -77,10 +77,10 @@ class AsyncBatchedBaseStore(BaseStore, ABC):
         while self._waiting:
             waiting, self._waiting = self._waiting, []
             asked = [(op, future) for op, future in waiting if not future.done()]
-            ops, places = _merged([op for op, _ in asked])
-            if not ops:
+            if not asked:
                 continue
             try:
+                ops, places = _merged([op for op, _ in asked])
                 results = await self.abatch(ops)
             except BaseException as error:
                 _fail([future for _, future in asked], error)
@@ -111,9 +111,7 @@ def _merged(ops: list[Op]) -> tuple[list[Op], list[int]]:
 def _identity(op: Op) -> Any:
     if isinstance(op, PutOp):
         return PutOp, tuple(op.namespace), op.key
-    if isinstance(op, SearchOp):
-        return repr(op)  # a filter is a dict, so the operation has no hash
-    return op
+    return repr(op)  # a filter is a dict, and a namespace may be given as a list, so an operation may have no hash
 
 
 def _fail(futures: list[asyncio.Future[Result]], error: BaseException) -> None:

@@ -219,7 +219,7 @@ def test_an_async_embedder_serves_the_async_methods():
 
 
 def test_likeness_needs_no_numpy(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("runtime.store.memory.vectors.find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.store.likeness.find_spec", lambda name: None)
     store, _ = indexed("text")
     store.put(("n",), "k", {"text": "ab"})
     assert store.search(("n",), query="a")[0].score == pytest.approx(0.5**0.5)

@@ -1,12 +1,12 @@
-"""Which items and namespaces a search asks for, decided in Python."""
+"""Which items a search asks for, and which namespaces a listing, decided in Python."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from runtime.store.base import MatchCondition
+from runtime.store.base import ListNamespacesOp, MatchCondition
 
 _ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "$gt": operator.gt,
@@ -21,8 +21,27 @@ def passes(value: Mapping[str, Any], filter: Mapping[str, Any] | None) -> bool:
     return all(_fits(value.get(key), wanted) for key, wanted in (filter or {}).items())
 
 
-def namespace_matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
-    """Whether a namespace begins or ends as the condition says."""
+def listed(namespaces: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """The page that the operation asks for, of those namespaces that match: cut to its depth, each once, sorted."""
+    conditions = op.match_conditions or ()
+    found = {
+        namespace[: op.max_depth]
+        for namespace in namespaces
+        if all(_namespace_matches(namespace, condition) for condition in conditions)
+    }
+    return sorted(found)[op.offset : op.offset + op.limit]
+
+
+def copied(value: Any) -> Any:
+    """A value whose dicts and lists are new; what is in them is shared."""
+    if type(value) is dict:
+        return {key: copied(part) for key, part in value.items()}
+    if type(value) is list:
+        return [copied(part) for part in value]
+    return value
+
+
+def _namespace_matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
     path = condition.path
     if len(namespace) < len(path):
         return False
@@ -33,15 +52,6 @@ def namespace_matches(namespace: tuple[str, ...], condition: MatchCondition) -> 
     else:
         raise ValueError(f"Unsupported match type: {condition.match_type!r}. It is 'prefix' or 'suffix'.")
     return all(wanted in ("*", label) for wanted, label in zip(path, labels, strict=True))
-
-
-def copied(value: Any) -> Any:
-    """A value whose dicts and lists are new; what is in them is shared."""
-    if type(value) is dict:
-        return {key: copied(part) for key, part in value.items()}
-    if type(value) is list:
-        return [copied(part) for part in value]
-    return value
 
 
 def _fits(value: Any, wanted: Any) -> bool:
@@ -63,5 +73,5 @@ def _compares(value: Any, sign: str, other: Any) -> bool:
         raise ValueError(f"Unsupported operator: {sign}. A filter knows $eq, $ne, $gt, $gte, $lt and $lte.")
     try:
         return _ORDER[sign](float(value), float(other))
-    except (TypeError, ValueError):
-        return False  # what is no number is neither above nor below one
+    except (TypeError, ValueError):  # no two numbers: texts have an order too, all else has none
+        return isinstance(value, str) and isinstance(other, str) and _ORDER[sign](value, other)

@@ -1,0 +1,65 @@
+"""What both colours do with a connection, each call on one thread and in one go."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+
+from runtime.checkpoint.sqlite.transaction import reading, writing
+from runtime.store.base import Result, TTLConfig
+from runtime.store.batches import Batch
+from runtime.store.index import Vectors
+from runtime.store.sql import Deserializer, Work, Write
+from runtime.store.sqlite.dialect import SqliteDialect
+from runtime.store.sqlite.tables import has_vectors, migrate
+from runtime.store.sqlite.vectors import teach
+
+
+class Database:
+    """The tables of a connection, made ready when they are first needed."""
+
+    def __init__(self, ttl: TTLConfig | None, *, with_vectors: bool, deserializer: Deserializer) -> None:
+        self._omit_expired = bool((ttl or {}).get("omit_expired"))
+        self._with_vectors = with_vectors
+        self._deserializer = deserializer
+        self._dialect: SqliteDialect | None = None
+
+    def ready(self, db: sqlite3.Connection) -> SqliteDialect:
+        """The statements for these tables, which are there from now on."""
+        if self._dialect is None:
+            with suppress(sqlite3.OperationalError):  # it can only be read, or another connection is doing the same
+                if db.execute("PRAGMA journal_mode").fetchone()[0].lower() == "delete":
+                    db.execute("PRAGMA journal_mode = WAL")
+            with writing(db):
+                migrate(db, self._with_vectors)
+            if self._with_vectors:
+                teach(db)
+            self._dialect = SqliteDialect(self._omit_expired, has_vectors(db))
+        return self._dialect
+
+    def run(self, db: sqlite3.Connection, batch: Batch, vectors: Vectors) -> list[Result]:
+        """The batch's results. What is read is renewed in a transaction that follows."""
+        work = Work(self.ready(db), batch, vectors, self._deserializer)
+        with writing(db) if work.writes else reading(db):
+            found = [db.execute(read.sql, read.params).fetchall() for read in work.reads]
+            _write(db, work.writes)
+        results, renewals = work.results(found)
+        if renewals:
+            with writing(db):
+                _write(db, renewals)
+        return results
+
+    def sweep(self, db: sqlite3.Connection) -> int:
+        """Take away what has expired: how many items."""
+        dialect = self.ready(db)
+        with writing(db):
+            return _write(db, dialect.sweeps())
+
+
+def _write(db: sqlite3.Connection, writes: Iterable[Write]) -> int:
+    """Do the statements; how many rows the last one changed."""
+    changed = 0
+    for write in writes:
+        changed = db.executemany(write.sql, write.rows).rowcount
+    return changed
