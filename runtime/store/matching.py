@@ -73,5 +73,5 @@ def _compares(value: Any, sign: str, other: Any) -> bool:
         raise ValueError(f"Unsupported operator: {sign}. A filter knows $eq, $ne, $gt, $gte, $lt and $lte.")
     try:
         return _ORDER[sign](float(value), float(other))
-    except (TypeError, ValueError):  # no two numbers: texts have an order too, all else has none
+    except (TypeError, ValueError, OverflowError):  # no two numbers: texts have an order too, all else has none
         return isinstance(value, str) and isinstance(other, str) and _ORDER[sign](value, other)

@@ -149,7 +149,7 @@ def _as_float(number: float) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def _cannot_store(place: Place, value: Mapping[str, Any], error: TypeError) -> str:

@@ -213,6 +213,7 @@ class BaseStore(ABC):
     """Keeps items under namespaces. Implement `batch` and `abatch`; the other methods are made of them."""
 
     supports_ttl: bool = False
+    renews_on_read: bool = True  # where `refresh_on_read` of the config does not say
     ttl_config: TTLConfig | None = None
 
     __slots__ = ("__weakref__",)
@@ -356,7 +357,9 @@ class BaseStore(ABC):
         return PutOp(namespace, str(key), value, index, lifetime)
 
     def _refresh(self, refresh_ttl: bool | None) -> bool:
-        return (self.ttl_config or {}).get("refresh_on_read", True) if refresh_ttl is None else refresh_ttl
+        if refresh_ttl is not None:
+            return refresh_ttl
+        return (self.ttl_config or {}).get("refresh_on_read", self.renews_on_read)
 
 
 def validate_op_namespace(op: Op) -> None:

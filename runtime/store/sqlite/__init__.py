@@ -31,9 +31,12 @@ class SqliteStore(SweptStore):
 
     A batch is one transaction: its reads see one moment, its writes are all kept or none. With `index` a search can
     sort by likeness to a query (see `IndexConfig`); `ttl` says how long items live (see `TTLConfig`). Expired items are
-    seen until a sweep takes them, or until they expire with `omit_expired`. Times are UTC without a zone, in whole
+    seen until a sweep takes them, or with `omit_expired` until they expire; a read gives them new time where
+    `refresh_on_read` or `refresh_ttl` says so. Times are UTC without a zone, in whole
     seconds. For async programs use `aio.AsyncSqliteStore`.
     """
+
+    renews_on_read = False
 
     def __init__(
         self,

@@ -35,6 +35,8 @@ class AsyncSqliteStore(AsyncSweptStore):
     threads than the loop's own. All else is as in `SqliteStore`.
     """
 
+    renews_on_read = False
+
     def __init__(
         self,
         conn: aiosqlite.Connection,

@@ -26,10 +26,10 @@ def teach(db: sqlite3.Connection) -> None:
         sqlite_vec.load(db)
         db.enable_load_extension(False)
     except (ImportError, AttributeError, sqlite3.Error):
-        db.create_function("vec_distance_cosine", 2, _distance(), deterministic=True)
+        db.create_function("vec_distance_cosine", 2, cosine_distance(), deterministic=True)
 
 
-def _distance() -> Callable[[bytes, bytes], float | None]:
+def cosine_distance() -> Callable[[bytes, bytes], float | None]:
     """1 less the cosine of two vectors; None where one of them has no direction."""
     import numpy  # noqa: PLC0415  # takes longer to import than all of this package
 

@@ -24,6 +24,8 @@ NAMES = {
     " Embeddings ensure_embeddings tokenize_path get_text_at_path validate_op_namespace",
     "runtime.store.base.batch": "AsyncBatchedBaseStore",
     "runtime.store.memory": "InMemoryStore",
+    "runtime.store.sqlite": "SqliteStore AsyncSqliteStore",
+    "runtime.store.sqlite.aio": "AsyncSqliteStore",
     "runtime.cache.base": "BaseCache FullKey Namespace ValueT",
     "runtime.cache.memory": "InMemoryCache",
 }
