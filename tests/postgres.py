@@ -69,23 +69,15 @@ class Server:
         self.stop(mode)
         self.start()
 
-    def execute(self, statement: str, database: str = "postgres") -> list[Any]:
-        """Run a statement as the server's owner, and give the rows if there are any."""
-        import psycopg
-
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
-            cursor = connection.execute(statement.encode())
-            return cursor.fetchall() if cursor.description else []
-
     @contextmanager
     def database(self) -> Iterator[str]:
         """The address of a new database, which is dropped in the end, whoever is still connected."""
         name = f"test_{secrets.token_hex(6)}"
-        self.execute(f"CREATE DATABASE {name}")
+        execute(self.url(), f"CREATE DATABASE {name}")
         try:
             yield self.url(name)
         finally:
-            self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            execute(self.url(), f"DROP DATABASE {name} WITH (FORCE)")
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of the server's programs in its folder. RuntimeError, with what it said, where it fails."""
@@ -98,6 +90,15 @@ class Server:
                 said.seek(0)
                 told = said.read() + (log.read_bytes()[-2000:] if log.exists() else b"")
                 raise RuntimeError(f"{program} {' '.join(arguments)} failed:\n{told.decode(errors='replace')}")
+
+
+def execute(url: str, statement: str) -> list[Any]:
+    """Run a statement in the database of that address, and give the rows if there are any."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
 
 
 def installed() -> Path | None:

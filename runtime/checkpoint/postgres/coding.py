@@ -1,0 +1,228 @@
+"""Between what a saver is given and what the tables hold: pure, and the same for both colours."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from runtime._words import TASKS
+from runtime.channels.delta import DeltaSnapshot
+from runtime.checkpoint.base import (
+    WRITES_IDX_MAP,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    FrozenCheckpoint,
+    Shelf,
+    Written,
+    get_checkpoint_id,
+    get_serializable_checkpoint_metadata,
+)
+from runtime.checkpoint.base.arguments import address, coded, named
+from runtime.checkpoint.base.versions import Version
+from runtime.checkpoint.serde.base import SerializerProtocol
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+Row = tuple[Any, ...]
+Parameters = dict[str, Any]
+
+# A longer text is stored by its version and not with each checkpoint.
+_LONGEST_TEXT: Final = 512
+
+# Beyond these JSONB gives a whole number for a float, and Python reads no number at all.
+_INTEGERS: Final = range(-(2**63), 2**63)
+_LEAST_FLOAT, _MOST_FLOAT = 1e-4, 1e15
+
+_NOT_IN_JSONB: Final = re.compile("[\0\ud800-\udfff]")
+
+_NUL_IN_JSON: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+class Scope(NamedTuple):
+    """Which checkpoints are meant; None stands for all."""
+
+    thread_id: str | None = None
+    ns: str | None = None
+    id: str | None = None
+    before: str | None = None
+    filter: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        config: RunnableConfig | None,
+        filter: Mapping[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+    ) -> Scope:
+        """The scope that a list's arguments ask for."""
+        conf = {} if config is None else config["configurable"]
+        thread_id = conf.get("thread_id")
+        return cls(
+            None if thread_id is None else str(thread_id),
+            conf.get("checkpoint_ns"),
+            conf.get("checkpoint_id") or None,
+            None if before is None else get_checkpoint_id(before),
+            json_text(filter, "the filter") if filter else None,
+        )
+
+    def names(self) -> list[str]:
+        """What is restricted."""
+        return [name for name, value in self._asdict().items() if value is not None]
+
+
+class Draft(NamedTuple):
+    """A checkpoint to be stored: its values of new versions, and whatever other values are known."""
+
+    key: tuple[str, str, str]
+    parent_id: str | None
+    taken_from: str | None
+    """The checkpoint whose values in JSON this one has too, but for those of new versions."""
+    frame: Mapping[str, Any]
+    metadata: CheckpointMetadata
+    values: Mapping[str, Any]
+    new: Mapping[str, Version]
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def put_of(
+    config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new: Mapping[str, Version]
+) -> Draft:
+    """What `put` was asked to store."""
+    thread_id, ns, parent_id = address(config)
+    frame: dict[str, Any] = {**checkpoint}
+    values = frame.pop("channel_values")
+    stored = get_serializable_checkpoint_metadata(config, metadata)
+    return Draft((thread_id, ns, checkpoint["id"]), parent_id, None, frame, stored, values, new)
+
+
+def keep_of(shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata) -> Draft:
+    """What `keep` was asked to store."""
+    frame = checkpoint._replace(values={}).whole()
+    del frame["channel_values"]
+    key, stored = (str(shelf.thread_id), shelf.ns, checkpoint.id), shelf.labelled(metadata)
+    return Draft(key, parent_id, parent_id, frame, stored, checkpoint.values, checkpoint.new)
+
+
+def parameters_of(serde: SerializerProtocol, draft: Draft, shallow: bool) -> Parameters:
+    """The parameters of a checkpoint. TypeError names the channel whose value can't be stored."""
+    (thread_id, ns, id), parent_id, taken_from, frame, metadata, values, new = draft
+    inline = {} if shallow else {name: value for name, value in values.items() if _fits_json(value)}
+    apart = [(name, values[name]) for name in new if name in values and name not in inline]
+    pairs = dict(coded(serde, apart, thread_id))
+    if shallow:  # what lies there from before goes
+        pairs |= {name: ("empty", b"") for name in new if name not in pairs}
+    else:  # a mark, by which LangGraph finds a snapshot
+        inline |= {name: True for name, value in apart if isinstance(value, DeltaSnapshot)}
+    return {
+        "thread_id": thread_id,
+        "ns": ns,
+        "id": id,
+        "parent_id": parent_id,
+        "taken_from": taken_from,
+        "frame": json.dumps(frame),
+        "inline": json.dumps(inline),
+        "changed": list(new),
+        "metadata": json_text(metadata, f"the metadata of thread {thread_id!r}"),
+        "channels": list(pairs),
+        "versions": [str(new[name]) for name in pairs],
+        "types": [tag for tag, _ in pairs.values()],
+        "blobs": [data for _, data in pairs.values()],
+    }
+
+
+def writes_of(serde: SerializerProtocol, thread_id: str, ns: str, written: Written) -> Parameters:
+    """The parameters of what a task wrote. Of two writes that are no state in one place the last counts."""
+    pairs = coded(serde, written.writes, thread_id)
+    rows = {WRITES_IDX_MAP.get(name, index): (name, *pair) for index, (name, pair) in enumerate(pairs)}
+    return {
+        "thread_id": thread_id,
+        "ns": ns,
+        "beside": written.checkpoint_id,
+        "task_id": written.task_id,
+        "task_path": written.task_path,
+        "write_places": list(rows),
+        "write_channels": [name for name, _, _ in rows.values()],
+        "write_types": [tag for _, tag, _ in rows.values()],
+        "write_blobs": [data for _, _, data in rows.values()],
+    }
+
+
+def json_text(value: Any, what: str) -> str:
+    """JSON that JSONB takes: without NUL, and with a question mark for half a character."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"JSON can't hold {what}: {error}. Give text, numbers, lists and dicts of these.") from error
+    if "\\u0000" in text:
+        text = _NUL_IN_JSON.sub(r"\1", text)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _fits_json(value: Any) -> bool:
+    """True where the value is stored with its checkpoint, and comes back from there as it was."""
+    kind = type(value)
+    if kind is str:
+        return len(value) <= _LONGEST_TEXT and _NOT_IN_JSONB.search(value) is None
+    if kind is float:
+        return bool(_LEAST_FLOAT <= abs(value) < _MOST_FLOAT)
+    return kind is bool or value is None or (kind is int and value in _INTEGERS)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def tuple_of(serde: SerializerProtocol, row: Row) -> CheckpointTuple:
+    """A row of `found` as the caller gets it."""
+    thread_id, ns, id, parent_id, checkpoint, metadata, channels, types, blobs, *writes = row
+    values = checkpoint.get("channel_values") or {}
+    for name, tag, data in _rows(channels, types, blobs):
+        if values.get(name, True) is True:  # the mark of a snapshot; another value belongs to this very checkpoint
+            values[name] = serde.loads_typed((tag, data))
+    checkpoint["channel_values"] = values
+    return CheckpointTuple(
+        named(thread_id, ns, id),
+        checkpoint,
+        metadata,
+        None if parent_id is None else named(thread_id, ns, parent_id),
+        [(task_id, name, serde.loads_typed((tag, data))) for task_id, name, tag, data in _rows(*writes)],
+    )
+
+
+def awaits_sends(row: Row) -> bool:
+    """True for a checkpoint of an old format, whose queued Sends stand among the writes beside its parent."""
+    parent_id, checkpoint = row[3:5]
+    version: int = checkpoint.get("v", 4)
+    return parent_id is not None and version < 4
+
+
+def with_sends(serde: SerializerProtocol, checkpoint: Any, sends: Row) -> None:
+    """Give an old checkpoint the Sends that a row of `SENDS` tells."""
+    versions = checkpoint["channel_versions"]
+    checkpoint["channel_values"][TASKS] = [serde.loads_typed(pair) for pair in zip(*sends[3:5], strict=True)]
+    versions[TASKS] = max(versions.values(), default=1)
+
+
+def histories_of(
+    serde: SerializerProtocol, rows: Iterable[Row], channels: Sequence[str]
+) -> Mapping[str, DeltaChannelHistory]:
+    """The histories that rows of `HISTORIES` tell."""
+    histories: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
+    for channel, task_id, tag, data, inline in rows:
+        value = inline if tag is None else serde.loads_typed((tag, data))
+        if task_id is None:
+            histories[channel]["seed"] = value
+        else:
+            histories[channel]["writes"].append((task_id, channel, value))
+    return histories
+
+
+def _rows(*columns: Sequence[Any] | None) -> Iterable[Row]:
+    """Columns that came as arrays, row by row; the server has nothing for an empty array."""
+    return zip(*columns, strict=True) if columns[0] is not None else ()

@@ -1,0 +1,382 @@
+"""LangGraph's tables, and the statements on them: each does the whole of an operation, so that it is one round trip.
+
+| table | a row is |
+|---|---|
+| `checkpoint_migrations` | a step of the tables' history that has been taken |
+| `checkpoints` | a checkpoint as JSON, with those of its values that JSON can hold, its parent and its metadata |
+| `checkpoint_blobs` | another value, by its channel and the channel's version |
+| `checkpoint_writes` | what a task wrote, with the checkpoint that it started from |
+
+How to think about it. A single statement is a transaction of its own: it is kept or left out as a whole, and it sees
+one moment of the database. So a superstep is one statement, on whatever kind of connection. Rows go in as arrays, and
+the text of a statement stays the same whatever it stores: the server plans it once.
+
+The values inside the JSON belong to the checkpoint and not to a version. A checkpoint that is stored by what is new in
+it takes the others over from its parent, inside the server.
+
+Whatever comes from a caller is bound to a statement and never becomes part of its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+_MIGRATIONS: Final = "CREATE TABLE IF NOT EXISTS checkpoint_migrations (v INTEGER PRIMARY KEY)"
+
+_WRITES: Final = """CREATE TABLE IF NOT EXISTS checkpoint_writes (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+    task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, blob BYTEA NOT NULL,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))"""
+
+_INDEXES: Final = tuple(
+    f"CREATE INDEX IF NOT EXISTS {table}_thread_id_idx ON {table} (thread_id)"
+    for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+)
+
+_TASK_PATH: Final = "ALTER TABLE checkpoint_writes ADD COLUMN IF NOT EXISTS task_path TEXT NOT NULL DEFAULT ''"
+
+_FULL_MIGRATIONS: Final = (
+    _MIGRATIONS,
+    """CREATE TABLE IF NOT EXISTS checkpoints (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+    parent_checkpoint_id TEXT, type TEXT, checkpoint JSONB NOT NULL, metadata JSONB NOT NULL DEFAULT '{}',
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))""",
+    """CREATE TABLE IF NOT EXISTS checkpoint_blobs (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', channel TEXT NOT NULL, version TEXT NOT NULL,
+    type TEXT NOT NULL, blob BYTEA, PRIMARY KEY (thread_id, checkpoint_ns, channel, version))""",
+    _WRITES,
+    "ALTER TABLE checkpoint_blobs ALTER COLUMN blob DROP NOT NULL",
+    "SELECT 1",  # a number that was given away and came to nothing
+    *_INDEXES,
+    _TASK_PATH,
+)
+
+_SHALLOW_MIGRATIONS: Final = (
+    _MIGRATIONS,
+    """CREATE TABLE IF NOT EXISTS checkpoints (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', type TEXT, checkpoint JSONB NOT NULL,
+    metadata JSONB NOT NULL DEFAULT '{}', PRIMARY KEY (thread_id, checkpoint_ns))""",
+    """CREATE TABLE IF NOT EXISTS checkpoint_blobs (
+    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', channel TEXT NOT NULL,
+    type TEXT NOT NULL, blob BYTEA, PRIMARY KEY (thread_id, checkpoint_ns, channel))""",
+    _WRITES,
+    *_INDEXES,
+    _TASK_PATH,
+)
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+# A place from 0 up is taken once; below 0, where the write is no state, the last one counts.
+_PUT_WRITES: Final = """
+    INSERT INTO checkpoint_writes
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+    SELECT %(thread_id)s, %(ns)s, %(beside)s, %(task_id)s, %(task_path)s, idx, channel, type, blob
+    FROM unnest(%(write_places)s::int[], %(write_channels)s::text[], %(write_types)s::text[], %(write_blobs)b::bytea[])
+        AS given (idx, channel, type, blob)
+    ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO UPDATE
+    SET task_path = EXCLUDED.task_path, channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob
+    WHERE EXCLUDED.idx < 0
+"""
+
+_PUT_BLOBS: Final = """
+    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+    SELECT %(thread_id)s, %(ns)s, channel, version, type, blob
+    FROM unnest(%(channels)s::text[], %(versions)s::text[], %(types)s::text[], %(blobs)b::bytea[])
+        AS given (channel, version, type, blob)
+    ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO UPDATE SET type = EXCLUDED.type, blob = EXCLUDED.blob
+"""
+
+_PUT_CHECKPOINT: Final = """
+    INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+    VALUES (%(thread_id)s, %(ns)s, %(id)s, %(parent_id)s,
+        %(frame)s::jsonb || jsonb_build_object('channel_values', coalesce((
+            SELECT checkpoint -> 'channel_values' FROM checkpoints
+            WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = %(taken_from)s
+        ), '{}') - %(changed)s::text[] || %(inline)s::jsonb),
+        %(metadata)s::jsonb)
+    ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE
+    SET parent_checkpoint_id = EXCLUDED.parent_checkpoint_id, checkpoint = EXCLUDED.checkpoint,
+        metadata = EXCLUDED.metadata
+"""
+
+_SHALLOW_PUT_BLOBS: Final = """
+    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, type, blob)
+    SELECT %(thread_id)s, %(ns)s, channel, type, blob
+    FROM unnest(%(channels)s::text[], %(types)s::text[], %(blobs)b::bytea[]) AS given (channel, type, blob)
+    ON CONFLICT (thread_id, checkpoint_ns, channel) DO UPDATE SET type = EXCLUDED.type, blob = EXCLUDED.blob
+"""
+
+_SHALLOW_PUT_CHECKPOINT: Final = """
+    INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint, metadata)
+    VALUES (%(thread_id)s, %(ns)s, %(frame)s::jsonb, %(metadata)s::jsonb)
+    ON CONFLICT (thread_id, checkpoint_ns) DO UPDATE
+    SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
+"""
+
+_SHALLOW_DROP_WRITES: Final = """
+    DELETE FROM checkpoint_writes
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id <> %(id)s
+        AND checkpoint_id IS DISTINCT FROM %(parent_id)s
+"""
+
+DELETE_THREADS: Final = """
+    WITH writes AS (DELETE FROM checkpoint_writes WHERE thread_id = ANY(%(thread_ids)s::text[])),
+        blobs AS (DELETE FROM checkpoint_blobs WHERE thread_id = ANY(%(thread_ids)s::text[]))
+    DELETE FROM checkpoints WHERE thread_id = ANY(%(thread_ids)s::text[])
+"""
+
+_DROP: Final = """
+    WITH dropped AS (
+        DELETE FROM checkpoints
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = ANY(%(ids)s::text[])
+    ), writes AS (
+        DELETE FROM checkpoint_writes
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = ANY(%(ids)s::text[])
+    ), used AS (
+        SELECT DISTINCT named.key AS channel, named.value AS version
+        FROM checkpoints, jsonb_each_text(checkpoint -> 'channel_versions') AS named
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id <> ALL(%(ids)s::text[])
+    )
+    DELETE FROM checkpoint_blobs AS held
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND NOT EXISTS (
+        SELECT FROM used WHERE used.channel = held.channel AND used.version = held.version)
+"""
+
+_SHALLOW_DROP: Final = """
+    WITH dropped AS (
+        DELETE FROM checkpoints
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint ->> 'id' = ANY(%(ids)s::text[])
+        RETURNING 1
+    ), writes AS (
+        DELETE FROM checkpoint_writes
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND EXISTS (SELECT FROM dropped)
+    )
+    DELETE FROM checkpoint_blobs
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND EXISTS (SELECT FROM dropped)
+"""
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+# A subquery with a limit (or, to the same end, an offset) is asked once for each row beside it, by the key of its
+# table. A plain join may become one that reads all that the thread has there.
+_BLOBS: Final = """
+    SELECT array_agg(found.channel), array_agg(found.type), array_agg(found.blob)
+    FROM jsonb_each_text(found_checkpoint.checkpoint -> 'channel_versions') AS named,
+    LATERAL (
+        SELECT channel, type, blob FROM checkpoint_blobs
+        WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
+            AND channel = named.key AND version = named.value AND type <> 'empty'
+        LIMIT 1
+    ) AS found
+"""
+
+_SHALLOW_BLOBS: Final = """
+    SELECT array_agg(channel), array_agg(type), array_agg(blob) FROM checkpoint_blobs
+    WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns AND type <> 'empty'
+"""
+
+_FIND: Final = """
+    SELECT found_checkpoint.*, blobs.*, writes.*
+    FROM ({{chosen}}) AS found_checkpoint,
+    LATERAL ({blobs}) AS blobs,
+    LATERAL (
+        SELECT array_agg(task_id), array_agg(channel), array_agg(type), array_agg(blob) FROM (
+            SELECT task_id, channel, type, blob FROM checkpoint_writes
+            WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
+                AND checkpoint_id = found_checkpoint.id
+            ORDER BY task_path, task_id, idx
+        ) AS in_order
+    ) AS writes
+"""
+
+# The names of the parameters are those of `Scope`.
+_TESTS: Final = {
+    "thread_id": "thread_id = %(thread_id)s",
+    "ns": "checkpoint_ns = %(ns)s",
+    "id": "{id} = %(id)s",
+    "before": "{id} < %(before)s",
+    "filter": "metadata @> %(filter)s::jsonb",
+}
+
+_THESE: Final = """
+    SELECT {columns} FROM unnest(%(thread_ids)s::text[], %(namespaces)s::text[], %(ids)s::text[])
+        WITH ORDINALITY AS asked (of_thread, of_ns, of_id, place)
+    JOIN checkpoints ON thread_id = of_thread AND checkpoint_ns = of_ns AND {id} = of_id
+    ORDER BY place
+"""
+
+SENDS: Final = """
+    SELECT thread_id, checkpoint_ns, checkpoint_id, array_agg(type ORDER BY task_path, task_id, idx),
+        array_agg(blob ORDER BY task_path, task_id, idx)
+    FROM unnest(%(thread_ids)s::text[], %(namespaces)s::text[], %(ids)s::text[]) AS asked (of_thread, of_ns, of_id)
+    JOIN checkpoint_writes ON thread_id = of_thread AND checkpoint_ns = of_ns AND checkpoint_id = of_id
+    WHERE channel = %(channel)s GROUP BY thread_id, checkpoint_ns, checkpoint_id
+"""
+
+# From a checkpoint to its ancestors, for each channel as far as the nearest that holds a value of it.
+_WALK: Final = """
+    WITH RECURSIVE visited AS (
+        SELECT asked.channel, checkpoint_id, parent_checkpoint_id, 0 AS depth, {held} AS is_held
+        FROM checkpoints, unnest(%(channels)s::text[]) AS asked (channel)
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = {begin}
+    UNION ALL
+        SELECT asked.channel, next.checkpoint_id, next.parent_checkpoint_id, asked.depth + 1, {held}
+        FROM visited AS asked, LATERAL (
+            SELECT checkpoint_id, parent_checkpoint_id, checkpoint FROM checkpoints
+            WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.parent_checkpoint_id
+            LIMIT 1
+        ) AS next
+        WHERE NOT asked.is_held AND asked.parent_checkpoint_id <> asked.checkpoint_id
+    )
+"""
+
+_HELD_BLOB: Final = """
+    FROM checkpoint_blobs AS held WHERE held.thread_id = %(thread_id)s AND held.checkpoint_ns = %(ns)s
+        AND held.channel = asked.channel AND held.type <> 'empty'
+        AND held.version = checkpoint -> 'channel_versions' ->> asked.channel
+"""
+
+_HELD: Final = f"""
+    (coalesce(checkpoint -> 'channel_values' ? asked.channel, false) OR EXISTS (SELECT {_HELD_BLOB}))
+"""
+
+_HISTORIES: Final = """
+    SELECT asked.channel, NULL AS task_id, held.type, held.blob, checkpoint -> 'channel_values' -> asked.channel
+    FROM visited AS asked
+    JOIN checkpoints ON thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s
+        AND checkpoints.checkpoint_id = asked.checkpoint_id
+    LEFT JOIN LATERAL (SELECT held.type, held.blob {held}) AS held ON true
+    WHERE asked.is_held
+UNION ALL (
+    SELECT asked.channel, written.task_id, written.type, written.blob, NULL
+    FROM visited AS asked, LATERAL (
+        SELECT task_path, task_id, idx, type, blob FROM checkpoint_writes
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.checkpoint_id
+            AND channel = asked.channel
+        OFFSET 0
+    ) AS written
+    ORDER BY depth DESC, task_path, task_id, idx
+)
+"""
+
+_PARENT: Final = """(
+    SELECT parent_checkpoint_id FROM checkpoints
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s{which}
+    ORDER BY checkpoint_id DESC LIMIT 1)"""
+
+HISTORIES_OF_ONE: Final = (
+    _WALK.format(held=_HELD, begin=_PARENT.format(which=" AND checkpoint_id = %(id)s"))
+    + _HISTORIES.format(held=_HELD_BLOB)
+)  # fmt: skip
+
+HISTORIES_OF_NEWEST: Final = (
+    _WALK.format(held=_HELD, begin=_PARENT.format(which="")) + _HISTORIES.format(held=_HELD_BLOB)
+)  # fmt: skip
+
+ANCESTORS: Final = _WALK.format(held=_HELD, begin="%(id)s") + " SELECT DISTINCT checkpoint_id FROM visited"
+
+NEWEST_OF_EACH: Final = """
+    SELECT DISTINCT ON (checkpoint_ns) checkpoint_ns, checkpoint_id, metadata -> 'counters_since_delta_snapshot'
+    FROM checkpoints WHERE thread_id = %(thread_id)s ORDER BY checkpoint_ns, checkpoint_id DESC
+"""
+
+OLDER: Final = """
+    SELECT checkpoint_id FROM checkpoints
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id < %(id)s
+        AND checkpoint_id <> ALL(%(kept)s::text[])
+"""
+
+
+class Layout(NamedTuple):
+    """The statements on one of LangGraph's two kinds of tables."""
+
+    shallow: bool
+    migrations: Sequence[str]
+    put: str
+    put_with_writes: str
+    put_writes: str
+    drop: str
+    columns: str
+    id: str
+    find: str
+
+    def chosen(self, scope: str, limit: str = "") -> str:
+        """The checkpoints of a scope, newest first, by all their columns."""
+        order = f"ORDER BY {self.id} DESC, thread_id DESC, checkpoint_ns DESC"
+        return f"SELECT {self.columns} FROM checkpoints {scope} {order} {limit}"
+
+    def keys(self, scope: str, limit: str) -> str:
+        """Their threads, namespaces and ids alone."""
+        return f"SELECT thread_id, checkpoint_ns, id FROM ({self.chosen(scope, limit)}) AS chosen"
+
+    def found(self, chosen: str) -> str:
+        """Chosen checkpoints, with their values and writes as arrays."""
+        return self.find.format(chosen=chosen)
+
+    def these(self) -> str:
+        """The checkpoints of given keys, in that order."""
+        return _THESE.format(columns=self.columns, id=self.id)
+
+    def of_runs(self) -> str:
+        """The checkpoints that some runs made, by thread and namespace."""
+        return (
+            f"SELECT thread_id, checkpoint_ns, array_agg({self.id}) FROM checkpoints"
+            " WHERE metadata ->> 'run_id' = ANY(%(run_ids)s::text[]) GROUP BY thread_id, checkpoint_ns"
+        )
+
+    def scope(self, names: Sequence[str]) -> str:
+        """The test of these parameters of a scope."""
+        tests = " AND ".join(_TESTS[name].format(id=self.id) for name in names)
+        return f"WHERE {tests}" if tests else ""
+
+
+def _with(*parts: str, then: str) -> str:
+    named = ", ".join(f"part{number} AS ({part})" for number, part in enumerate(parts))
+    return f"WITH {named} {then}"
+
+
+_COPIED: Final = {
+    "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob",
+    "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
+    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+}
+
+_SHALLOW_COPIED: Final = _COPIED | {
+    "checkpoint_blobs": "checkpoint_ns, channel, type, blob",
+    "checkpoints": "checkpoint_ns, type, checkpoint, metadata",
+}
+
+
+def copies(shallow: bool) -> list[str]:
+    """The statements that keep a thread under another id too."""
+    return [
+        f"INSERT INTO {table} (thread_id, {columns}) SELECT %(target)s, {columns} FROM {table}"
+        " WHERE thread_id = %(source)s"
+        for table, columns in (_SHALLOW_COPIED if shallow else _COPIED).items()
+    ]
+
+
+FULL: Final = Layout(
+    shallow=False,
+    migrations=_FULL_MIGRATIONS,
+    put=_with(_PUT_BLOBS, then=_PUT_CHECKPOINT),
+    put_with_writes=_with(_PUT_WRITES, _PUT_BLOBS, then=_PUT_CHECKPOINT),
+    put_writes=_PUT_WRITES,
+    drop=_DROP,
+    columns="thread_id, checkpoint_ns, checkpoint_id AS id, parent_checkpoint_id, checkpoint, metadata",
+    id="checkpoint_id",
+    find=_FIND.format(blobs=_BLOBS),
+)
+
+SHALLOW: Final = Layout(
+    shallow=True,
+    migrations=_SHALLOW_MIGRATIONS,
+    put=_with(_SHALLOW_DROP_WRITES, _SHALLOW_PUT_BLOBS, then=_SHALLOW_PUT_CHECKPOINT),
+    put_with_writes=_with(_SHALLOW_DROP_WRITES, _PUT_WRITES, _SHALLOW_PUT_BLOBS, then=_SHALLOW_PUT_CHECKPOINT),
+    put_writes=_PUT_WRITES,
+    drop=_SHALLOW_DROP,
+    columns="thread_id, checkpoint_ns, checkpoint ->> 'id' AS id, NULL::text, checkpoint, metadata",
+    id="checkpoint ->> 'id'",
+    find=_FIND.format(blobs=_SHALLOW_BLOBS),
+)
