@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.drawing import Drawing as Drawing
     from workbench.drawing import draw as draw
+    from workbench.lint import lint as lint
     from workbench.recorder import arecord as arecord
     from workbench.recorder import record as record
     from workbench.recorder import recording as recording
@@ -22,13 +23,14 @@ _HOMES = {
     "Recording": "recording",
     "arecord": "recorder",
     "draw": "drawing",
+    "lint": "lint",
     "load_ipython_extension": "magics",
     "record": "recorder",
     "recording": "recorder",
     "unload_ipython_extension": "magics",
 }
 
-__all__ = ["Drawing", "Recording", "arecord", "draw", "record", "recording"]
+__all__ = ["Drawing", "Recording", "arecord", "draw", "lint", "record", "recording"]
 
 
 def __getattr__(name: str) -> Any:

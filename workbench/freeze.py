@@ -24,6 +24,7 @@ from copy import copy, deepcopy
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from operator import is_
 from pathlib import PurePath
 from re import Pattern
 from typing import Any, Final, NamedTuple
@@ -110,6 +111,15 @@ class Freezer:
         if not self.failures:
             return ""
         return f"{self.failures} value{'s' if self.failures > 1 else ''} could not be copied; only the text is kept."
+
+    def unchanged(self, value: Any, frozen: Any) -> bool:
+        """True for a value that still is what its copy `frozen` says; False where it is not, or may not be."""
+        try:
+            if type(value) is list and type(frozen) is list:  # by part: what is looked at now is known to later copies
+                return len(value) == len(frozen) and all(map(is_, map(self._part, value), frozen))
+            return self._part(value) is frozen
+        except Exception:  # a cycle, or an object that does not let itself be copied
+            return False
 
     def others_ran(self) -> None:
         """Say that code of others has run: objects that were looked at before may have changed since."""

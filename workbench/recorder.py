@@ -33,6 +33,7 @@ from runtime.events import (
 )
 from workbench import sources, text
 from workbench.freeze import DROPPED, Freezer, freeze
+from workbench.inplace import Inputs
 from workbench.recording import NOTHING, Recording
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -48,11 +49,13 @@ class Recorder:
     def __init__(self, graph: Any = None, *, keep: int | None = None) -> None:
         if keep is not None and keep < 0:
             raise ValueError(f"keep is a number of supersteps, 0 or more, or None for all; not {keep!r}.")
-        self.events: list[Event] = []
+        self.events: list[Any] = []
+        """Events, and what only the recorder can see: `InputChanged`."""
         self.missing: list[str] = []
         self._graph = graph
         self._window = None if keep is None else _Window(self.events, keep)
         self._freeze = Freezer()
+        self._inputs = Inputs(self._freeze)
         self._lock = threading.Lock()
         self._followed: set[tuple[str, str]] = set()
 
@@ -62,9 +65,11 @@ class Recorder:
             return
         keeper = _KEEPERS.get(type(event))
         with self._lock:
-            self.events.append(event if keeper is None else keeper(self._freeze, event))
-            if self._window is not None:
-                self._window.grew()
+            kept = event if keeper is None else keeper(self._freeze, event)
+            for told in (kept, *self._inputs.see(event, kept)):
+                self.events.append(told)
+                if self._window is not None:
+                    self._window.grew()
 
     def lacks(self, sentence: str) -> None:
         """Keep what cannot be told, once."""
@@ -79,6 +84,7 @@ class Recorder:
         if dropped:
             self.missing.append(f"The values of {text.count(dropped, 'superstep')} were dropped, as keep= asked.")
         self._freeze = Freezer()
+        self._inputs = Inputs(self._freeze)
 
     def _follows(self, event: Event) -> bool:
         """True for events of the graph asked for, and of graphs that run inside it."""

@@ -19,6 +19,7 @@ from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
 from workbench.frames import COLUMNS
 from workbench.index import Index, Run, is_state
+from workbench.lint import Findings, lint_run
 from workbench.stepview import StepView, Strip
 from workbench.summary import Summary
 from workbench.timeline import Timeline
@@ -309,6 +310,10 @@ class Recording:
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the run to one HTML file that needs no kernel and no network; gives its path."""
         return report.write(self, Path(path))
+
+    def lint(self, *, noqa: Sequence[str] | str = ()) -> Findings:
+        """What was amiss in the run, each with its reason and the way out. `noqa` names rules to leave out."""
+        return lint_run(self, noqa=noqa)
 
     def __repr__(self) -> str:
         return str(self.summary())

@@ -16,12 +16,17 @@ def load(name: str) -> dict[str, Any]:
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def build(engine: Any, shape: dict[str, Any]) -> Any:
+def build(engine: Any, shape: dict[str, Any], jumps: bool = False) -> Any:
+    """The graph; with `jumps`, nodes whose moves stand only in their source's code make such commands in theirs."""
     graph = engine.graph.StateGraph(State)
     inner = shape.get("subgraphs", {})
     commands = {one["from"]: one["to"] for one in shape["conditional"] if one["via"] == "command"}
+    reached = {source for source, _ in shape.get("reached", ())} if jumps else set()
     for name in shape["nodes"]:
-        graph.add_node(name, build(engine, inner[name]) if name in inner else _node(engine, commands.get(name)))
+        if name in inner:
+            graph.add_node(name, build(engine, inner[name], jumps))
+        else:
+            graph.add_node(name, _jumps(engine) if name in reached else _node(engine, commands.get(name)))
     for source, target in shape["edges"]:
         graph.add_edge(source, target)
     for sources, target in shape.get("joins", ()):
@@ -41,9 +46,24 @@ def _node(engine: Any, targets: list[str] | None) -> Any:
     return node
 
 
+def _jumps(engine: Any) -> Any:
+    """A node that goes on by a command, and says nowhere where to."""
+
+    def node(state: State) -> Any:
+        return engine.types.Command(goto=_chosen(state))
+
+    return node
+
+
+def _chosen(state: State) -> str:
+    return "__end__"
+
+
 def _router(engine: Any, one: dict[str, Any]) -> tuple[Any, ...]:
+    first = next(iter(one["to"] or ["__end__"]))
+
     def route(state: State) -> str:
-        return "__end__"
+        return first
 
     if one["via"] == "literal":
         route.__annotations__["return"] = Literal[tuple(one["to"])]

@@ -1,0 +1,131 @@
+"""Whether a node changed what it was given, in place: seen by whoever records, when the tasks of a superstep end.
+
+The state that tasks are given is the engine's own, not a copy. Who appends to a list of it changes what its siblings
+and later supersteps see, past reducer and barrier. Nothing of that shows in the events, so the recorder compares the
+values that tasks were given, once all tasks of the superstep have ended, with the copies that it made before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from runtime.events import Event, RunFinished, SuperstepPlanned, TaskFinished
+from workbench.freeze import ATOMS, Freezer
+
+
+class InputChanged(NamedTuple):
+    """A value was changed in place while the tasks ran that were given it: by one of `nodes`, or by all.
+
+    It stands among a recording's events, behind those of the tasks. `before` and `after` are copies.
+    """
+
+    run: str
+    ns: str
+    step: int
+    at: float
+    nodes: tuple[str, ...]
+    channel: str
+    before: Any
+    after: Any
+
+
+class Given(NamedTuple):
+    """A value that some tasks were given: the live one, and its copy."""
+
+    channel: str
+    live: Any
+    frozen: Any
+    nodes: list[str]
+
+
+class Inputs:
+    """What the tasks that still run were given."""
+
+    def __init__(self, freeze: Freezer) -> None:
+        self._freeze = freeze
+        self._running: dict[tuple[str, str], set[str]] = {}
+        self._given: dict[tuple[str, str], dict[tuple[str, int], Given]] = {}
+        self._told: dict[int, Any] = {}
+
+    def see(self, event: Event, kept: Any) -> Iterator[InputChanged]:
+        """Take an event with its kept copy; give what was changed, when the last task of a superstep ends."""
+        place = (event.run, event.ns)
+        if isinstance(event, SuperstepPlanned):
+            for task, copied in zip(event.tasks, kept.tasks, strict=True):
+                if task.kind == "pull" and not task.hidden:
+                    self._running.setdefault(place, set()).add(task.task_id)
+                    self._take(place, task.node, task.input, copied.input)
+        elif isinstance(event, TaskFinished) and place in self._running:
+            running = self._running[place]
+            running.discard(event.task_id)
+            if not running:
+                del self._running[place]
+                yield from self._changed(event, place)
+        elif isinstance(event, RunFinished):
+            self._running.pop(place, None)
+            self._given.pop(place, None)
+
+    def _take(self, place: tuple[str, str], node: str, input: Any, copied: Any) -> None:
+        """Remember the parts of an input; its outermost object is the task's own, and may be changed."""
+        mine, theirs = _parts(input), _parts(copied)
+        known = self._given.setdefault(place, {})
+        for channel, live in mine.items():
+            if _can_be_compared(live) and channel in theirs:
+                given = known.setdefault((channel, id(live)), Given(channel, live, theirs[channel], []))
+                given.nodes.append(node)
+
+    def _changed(self, event: TaskFinished, place: tuple[str, str]) -> Iterator[InputChanged]:
+        for given in self._given.pop(place, {}).values():
+            if self._freeze.unchanged(given.live, given.frozen) or id(given.live) in self._told:
+                continue
+            if differs(given.live, given.frozen):
+                self._told[id(given.live)] = given.live  # a graph around this one was given the same object
+                nodes = tuple(dict.fromkeys(given.nodes))
+                after = self._freeze(given.live)
+                yield InputChanged(*event[:4], nodes, given.channel, given.frozen, after)
+
+
+def _parts(input: Any) -> Mapping[str, Any]:
+    """The values in an input, by channel; of one that is a bare value, that value itself."""
+    if isinstance(input, Mapping):
+        return {str(name): value for name, value in input.items()}
+    if isinstance(input, BaseModel):
+        return dict(input.__dict__)
+    if dataclasses.is_dataclass(input) and not isinstance(input, type):
+        return {field.name: getattr(input, field.name, None) for field in dataclasses.fields(input)}
+    return {"__root__": input}
+
+
+def _can_be_compared(value: Any) -> bool:
+    """True for the kinds that people change in place, and whose parts can be looked at without copying them."""
+    return isinstance(value, list | dict | set | deque | BaseModel) or dataclasses.is_dataclass(value)
+
+
+def differs(live: Any, frozen: Any) -> bool:
+    """True where a value is surely not what its copy says; what cannot be compared is taken as equal."""
+    try:
+        return _differs(live, frozen)
+    except Exception:  # a cycle, or a comparison that raises
+        return False
+
+
+def _differs(live: Any, frozen: Any) -> bool:
+    kind = type(live)
+    if live is frozen or kind is not type(frozen):
+        return False
+    if kind in ATOMS or kind in (set, frozenset, bytearray):
+        return bool(live != frozen)
+    if kind in (list, tuple, deque):
+        return len(live) != len(frozen) or any(map(_differs, live, frozen))
+    if isinstance(live, dict):
+        return live.keys() != frozen.keys() or any(_differs(live[key], frozen[key]) for key in live)
+    if isinstance(live, BaseModel):
+        return _differs(live.__dict__, frozen.__dict__)
+    if dataclasses.is_dataclass(live):
+        return any(_differs(getattr(live, f.name), getattr(frozen, f.name)) for f in dataclasses.fields(live))
+    return False
