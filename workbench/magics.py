@@ -25,13 +25,13 @@ _DRAWN = (
     ("langgraph.pregel.main", "Pregel"),
 )
 _SNAPSHOTS = (("runtime.types", "StateSnapshot"), ("langgraph.types", "StateSnapshot"))
-_COMPLETED = ("%graph", "graph", "%why", "why")
+_COMPLETED = ("%graph", "graph", "%why", "why", "%lint", "lint")
 
 Bundle = dict[str, str]
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Makes graphs and snapshots draw themselves, and brings `%graph`, `%%record` and `%why`. Twice is once."""
+    """Makes graphs and snapshots draw themselves, and brings the magics. Twice is once."""
     if WorkbenchMagics.__name__ in shell.magics_manager.registry:
         return
     magics = WorkbenchMagics(shell)
@@ -118,6 +118,10 @@ _WHY.add_argument("node", help="a node of that run")
 _WHY.add_argument("--step", type=int, help="the superstep (default: the last in which it ran)")
 _WHY.add_argument("--not", dest="absent", action="store_true", help="say why it did not run")
 
+_LINT = _Parser("%lint", "Says what is amiss in a graph, before it runs. After a run: rec.lint().")
+_LINT.add_argument("name", help="a graph among the notebook's names, compiled or not")
+_LINT.add_argument("--noqa", default="", help="rules that shall not be heard, such as WB105,WB108")
+
 
 @magics_class
 class WorkbenchMagics(Magics):
@@ -168,6 +172,14 @@ class WorkbenchMagics(Magics):
             raise UsageError("No run was recorded yet. Use rec = record(graph, input), or %%record on a cell.")
         ask = rec.why_not if given.absent else rec.why
         return _told(lambda: ask(given.node, given.step))
+
+    @line_magic
+    def lint(self, line: str) -> Any:
+        """Says what is amiss in a graph: %lint app --noqa WB108. What was amiss in a run: rec.lint()."""
+        from workbench.lint import lint  # noqa: PLC0415 - loading the extension must stay quick
+
+        given = _LINT.read(line)
+        return None if given is None else _told(lambda: lint(self._named(given.name), noqa=given.noqa))
 
     def take_over(self) -> None:
         """Registers the formatters and completions, and remembers what was there."""
@@ -226,6 +238,8 @@ class WorkbenchMagics(Magics):
             rec = last()
             nodes = [] if rec is None else sorted(set(rec.tasks["node"]))
             return [*nodes, "--step", "--not"]
+        if event.command.lstrip("%") == "lint":
+            return [*graphs(self._ip.user_ns), "--noqa"]
         return [*graphs(self._ip.user_ns), "--xray", "--levels", "--channels", "--direction", "--focus", "--depth"]
 
 

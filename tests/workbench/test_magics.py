@@ -167,3 +167,12 @@ def test_a_recorded_cell_binds_its_recording_and_why_explains_it(shell):
     assert "agent" in str(shell.run_line_magic("why", "agent"))
     with pytest.raises(UsageError):
         shell.run_line_magic("why", "nobody")
+
+
+def test_lint_says_what_is_amiss_in_a_graph(shell, engine):
+    shell.user_ns["app"] = compiled(engine).builder.add_node("lone", lambda state: state)
+    found = shell.run_line_magic("lint", "app")
+    assert found.codes == ["WB101"]
+    assert not shell.run_line_magic("lint", "app --noqa WB101")
+    with pytest.raises(UsageError, match="There is no rule 'W1'"):
+        shell.run_line_magic("lint", "app --noqa W1")
