@@ -323,6 +323,7 @@ def _schema_of(response_schema: Any) -> tuple[Any, dict[str, Any] | None]:
 # -- sends and commands -----------------------------------------------------------------------------------------------
 
 
+@dataclass(init=False, repr=False, eq=False)  # savers of others know how to store a dataclass
 class Send:
     """One more task for the next superstep: run `node` on `arg`, untouched. `timeout` goes before the node's own."""
 
