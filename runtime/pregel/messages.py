@@ -2,7 +2,8 @@
 
 A callback handler of langchain-core. It is told of every model and every node of a run, in the thread and context
 where they work, so it finds the running task there and streams in its name. A message is shown once, by its id: tokens
-count as their message, and what a node was given as input counts as seen.
+count as their message, and what a node was given as input counts as seen. Nested graphs that the stream leaves out have
+seen what the others have not.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from runtime.types import Command, annotated_keys
 if TYPE_CHECKING:
     from langchain_core.outputs import LLMResult
 
+    from runtime.pregel.task import Task
+
 Metadata = dict[str, Any]
 
 
@@ -33,7 +36,8 @@ class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
     def __init__(self) -> None:
         self.models: dict[UUID, Metadata] = {}
         self.nodes: dict[UUID, Metadata] = {}
-        self.seen: set[str] = set()
+        self.given: dict[UUID, list[str]] = {}
+        self.seen: dict[bool, set[str]] = {True: set(), False: set()}
 
     def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
         """Nothing to add to what streams: its items come by the callbacks."""
@@ -91,35 +95,43 @@ class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
         metadata: Metadata | None = None,
         **kwargs: Any,
     ) -> Any:
-        """A node begins: the messages that it is given have been seen."""
+        """A node begins. What it is given has been seen, by whom is known where it ends: only there its task is found."""
         if metadata is None or kwargs.get("name") != metadata.get("langgraph_node") or TAG_HIDDEN in (tags or ()):
             return
         shown = [tag for tag in tags or () if not tag.startswith(("seq:step", "graph:step"))]
         self.nodes[run_id] = {**metadata, **({"tags": shown} if shown else {})}
-        for message in messages_in(inputs):
-            if message.id is not None:
-                self.seen.add(message.id)
+        self.given[run_id] = [message.id for message in messages_in(inputs) if message.id is not None]
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """A node has answered: show the messages in its answer."""
-        metadata = self.nodes.pop(run_id, None)
+        metadata = self._ended(run_id)
         if metadata is not None:
             for message in messages_in(outputs):
                 self._show(message, metadata)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
         """The node is done with."""
-        self.nodes.pop(run_id, None)
+        self._ended(run_id)
+
+    def _ended(self, run_id: UUID) -> Metadata | None:
+        self.seen[_is_streamed(task_of())].update(self.given.pop(run_id, ()))
+        return self.nodes.pop(run_id, None)
 
     def _show(self, message: BaseMessage, metadata: Metadata, once: bool = True) -> None:
+        task = task_of()
+        seen = self.seen[_is_streamed(task)]
         if message.id is None:
             message.id = str(uuid4())
-        elif once and message.id in self.seen:
+        elif once and message.id in seen:
             return
-        self.seen.add(message.id)
-        task = task_of()
+        seen.add(message.id)
         if task is not None:
             task.run.stream(task, "messages", (message, metadata))
+
+
+def _is_streamed(task: Task | None) -> bool:
+    """False inside a nested graph that the stream leaves out: what is said there is new to whoever reads the stream."""
+    return task is not None and any("messages" in outlet.modes for outlet in task.run.outlets)
 
 
 def messages_in(value: Any) -> Iterable[BaseMessage]:

@@ -9,7 +9,7 @@ from tests.parity.quiet import Quiet
 
 
 class Wish(NamedTuple):
-    """What a body wants done: "settle" (by its name), "invoke" (a graph), or "call" (several tasks at once)."""
+    """What a body wants done: "settle" (by its name), "invoke" (a graph or a model), or "call" (several tasks)."""
 
     kind: str
     target: Any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
@@ -11,6 +10,14 @@ from tests.parity.bodies import Body, Failed, Wish, finish, finish_async
 from tests.parity.engines import Engine
 from tests.parity.quiet import Quiet
 from tests.parity.spec import END, Graph, Node, Route, To
+from tests.parity.voice import Voice, message
+
+MOST = 64  # a loop of graphs in graphs doubles a list each time round
+
+
+def added(left: list[Any], right: list[Any]) -> list[Any]:
+    """A reducer of lists."""
+    return (left + right)[-MOST:]
 
 
 def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
@@ -20,14 +27,14 @@ def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
 
 def joined(value: list[Any], writes: list[list[Any]]) -> list[Any]:
     """A delta channel's reducer."""
-    return [*value, *(item for write in writes for item in write)]
+    return [*value, *(item for write in writes for item in write)][-MOST:]
 
 
 def kinds(engine: Engine) -> dict[str, Any]:
     """What each state key may be declared as."""
     channels = engine.channels
     return {
-        "log": Annotated[list, operator.add],
+        "log": Annotated[list, added],
         "x": int,
         "any": Annotated[str, channels.AnyValue],
         "brief": Annotated[str, channels.EphemeralValue],
@@ -36,6 +43,7 @@ def kinds(engine: Engine) -> dict[str, Any]:
         "heap": Annotated[list, channels.Topic(str, accumulate=True)],
         "delta": Annotated[list, channels.DeltaChannel(joined, snapshot_frequency=2)],
         "map": Annotated[dict, merged],
+        "talk": Annotated[list, engine.message.add_messages],
         "left": engine.managed.RemainingSteps,
         "last": engine.managed.IsLastStep,
     }
@@ -50,6 +58,8 @@ def value_for(key: str, word: str, step: int) -> Any:
         return [word]
     if key == "x":
         return step
+    if key == "talk":
+        return [message(word)]
     return {word.partition("[")[0]: word} if key == "map" else word
 
 
@@ -137,6 +147,8 @@ class Builder:
         word = f"{node.name}[{read}]"
         if node.tells:
             engine.config.get_stream_writer()((node.name, read))
+        if node.speaks:
+            yield Wish("invoke", Voice(), word)
         for _ in range(node.calls):
             result = yield Wish("invoke", child, {"log": [word]})
             word += f"<{seen(result)[0]}>"

@@ -181,7 +181,7 @@ class _Performance:
             self.runner.run(_gather(getattr(self.graph, f"a{method}")(*args, **more), into))
 
 
-_GIVEN = ("log", "x", "map", "delta")
+_GIVEN = ("log", "x", "map", "delta", "talk")
 
 
 async def _gather(items: Any, into: list[Any]) -> None:

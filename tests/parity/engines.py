@@ -11,6 +11,7 @@ class Engine(NamedTuple):
 
     name: str
     graph: Any
+    message: Any
     types: Any
     channels: Any
     managed: Any
@@ -21,5 +22,5 @@ class Engine(NamedTuple):
 
 def engine_of(name: str) -> Engine:
     """The engine of this name: `runtime` or `langgraph`."""
-    parts = ("graph", "types", "channels", "managed", "config", "func", "checkpoint.memory")
+    parts = ("graph", "graph.message", "types", "channels", "managed", "config", "func", "checkpoint.memory")
     return Engine(name, *(importlib.import_module(f"{name}.{part}") for part in parts))

@@ -27,6 +27,8 @@ DIFFERENCES = {
     "a replay at exit": "§5.11: a lasting graph goes back to what it was before the checkpoint. There it does not, "
     "when the replay begins before its superstep and is saved at exit.",
     "questions side by side": "§5.9: all are reported together. In which order they came is a race inside of one task.",
+    "messages in pairs": "§5.3: any message in what a node gave is shown. There it is not where a Command's update is "
+    "a list of pairs.",
     "delta counters": "§2.2: bookkeeping of when a checkpoint holds a delta channel whole. Ours does so more often: in "
     "a fork, where LangGraph mixes in what another branch wrote.",
     "last words": "§5.3: a task's end is told when it ends. There what the last task of a superstep told is lost when "

@@ -6,6 +6,8 @@ import dataclasses
 import re
 from typing import Any
 
+from langchain_core.messages import BaseMessage
+
 from tests.parity.explained import alike
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?")
@@ -22,6 +24,8 @@ def plain(value: Any) -> str:
         return f"<an invariant is broken: {value}>"
     if isinstance(value, BaseException):
         return f"<{type(value).__name__}>"
+    if isinstance(value, BaseMessage):
+        return f"{type(value).__name__}({plain(value.model_dump())})"
     value = alike(value)
     if isinstance(value, dict):
         items = sorted((plain(key), plain(item)) for key, item in value.items())

@@ -23,6 +23,7 @@ class Node(NamedTuple):
 
     name: str
     tells: bool = False  # a word to the custom stream
+    speaks: bool = False  # a chat model says a few words
     child: Graph | None = None  # a graph that is this node, or that it calls
     calls: int = 0  # how often a node function calls the child; 0: the child is the node
     asks: int = 0  # interrupts

@@ -94,6 +94,8 @@ def _node(chunk: _Chunk) -> str | None:
         mode = "ends"
     if mode == "ends":
         return str(payload["name"])
+    if mode == "messages":
+        return str(payload[1]["langgraph_node"])
     if mode == "custom":
         return str(payload[0])
     if mode == "updates":

@@ -32,6 +32,17 @@ def test_a_message_that_a_node_was_given_or_that_was_shown_is_not_shown_again(co
     assert [message.content for message, _ in chunks] == ["new"]
 
 
+@pytest.mark.parametrize("subgraphs", [False, True])
+def test_a_nested_graphs_message_is_shown_once_with_subgraphs_from_inside_and_else_as_its_nodes_own(colour, subgraphs):
+    child = graph_of(lambda state: {"messages": [AIMessage("new", id="n")]}, "inner")
+    app = graph_of(child, "outer")
+    found = colour.stream(app, {"messages": []}, stream_mode="messages", subgraphs=subgraphs)
+    chunks = [chunk for _, chunk in found] if subgraphs else found
+    assert [(message.content, metadata["langgraph_node"]) for message, metadata in chunks] == [
+        ("new", "inner" if subgraphs else "outer")
+    ]
+
+
 @pytest.mark.parametrize(("word", "events"), [("ok", ["tool-started", "tool-finished"]), ("bad", ["tool-started"])])
 def test_a_tool_is_told_when_it_begins_and_ends(colour, word, events):
     @tool
