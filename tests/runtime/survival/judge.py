@@ -66,6 +66,8 @@ def faults_of_life(thread: Thread, before: Kept, after: Kept, lines: Sequence[Li
     for word, facts in lines:
         if word == "kept" and facts[0] not in after.checkpoints:
             yield f"checkpoint {facts[0]} was told of as kept, and is not"
+        elif word == "failed":
+            yield f"a process failed by itself: {facts[0]}"
         elif word == "began":
             label, ns, id, step = facts
             if id in before.ended:

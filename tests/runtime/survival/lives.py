@@ -52,8 +52,8 @@ class Thread(NamedTuple):
 def live(thread: Thread, streamed: bool, seconds: float | None) -> tuple[bool, float]:
     """One life, killed after so many seconds, or as long as it takes: whether it was killed, and how long it lasted.
 
-    With `streamed` the graph is read as a stream, and the diary holds what that told. ChildProcessError where the
-    process failed by itself.
+    With `streamed` the graph is read as a stream, and the diary holds what that told. A process that failed by itself
+    says so in the diary; ChildProcessError where it could not even do that.
     """
     assert threading.active_count() == 1, "a process with threads must not be forked"
     began = time.perf_counter()
@@ -82,8 +82,9 @@ def _end_with(thread: Thread, streamed: bool) -> None:
         else:
             _go_on(thread, streamed)
         status = 0
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        Diary.note("failed", "; ".join(traceback.format_exception(error)).replace("\n", "; "))
+        status = 0
     finally:
         os._exit(status)
 

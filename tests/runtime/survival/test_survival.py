@@ -69,6 +69,7 @@ class Stored:
         (began("other", 3), "began in superstep 3 of '' before the checkpoint before it was kept"),
         (Line("told", ("other",)), "task other was told to have finished before its writes were kept"),
         (Line("kept", ("2",)), "checkpoint 2 was told of as kept, and is not"),
+        (Line("failed", ("OSError",)), "a process failed by itself: OSError"),
     ],
 )
 def test_the_judge_sees_what_a_life_did_wrong(line: Line, fault: str):
