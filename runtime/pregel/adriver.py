@@ -325,9 +325,12 @@ class AsyncWriter:
     def __init__(self) -> None:
         self.last: asyncio.Task[Any] | None = None
 
-    def submit(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """Do this after all that was given before."""
-        self.last = asyncio.get_running_loop().create_task(_after(self.last, function, *args))
+    def submit(self, effect: fx.Saving, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        """Do this after all that was given before; raises what went wrong there."""
+        last = self.last
+        if last is not None and last.done():
+            last.result()
+        self.last = asyncio.get_running_loop().create_task(_after(last, effect, function, *args))
 
     async def flush(self) -> None:
         """Wait for the last write, and raise the first error."""
@@ -339,10 +342,20 @@ class AsyncWriter:
                     self.last = None
 
 
-async def _after(previous: asyncio.Task[Any] | None, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+async def _after(
+    previous: asyncio.Task[Any] | None, effect: fx.Saving, function: Callable[..., Awaitable[Any]], *args: Any
+) -> None:
     if previous is not None:
         await previous
-    return await function(*args)
+    await _store(effect, function, *args)
+
+
+async def _store(effect: fx.Saving, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+    try:
+        await function(*args)
+    except Exception as error:
+        fx.note_superstep(error, effect)
+        raise
 
 
 def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter | None = None) -> AsyncAnswers:
@@ -351,11 +364,11 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
         return {fx.Flush: _nothing}
     behind = writer if not getattr(saver, "immediate", False) else None
 
-    async def submit(function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+    async def submit(effect: fx.Saving, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
         if behind is not None:
-            behind.submit(function, *args)
+            behind.submit(effect, function, *args)
         else:
-            await function(*args)
+            await _store(effect, function, *args)
 
     async def flush(_: fx.Flush | None = None) -> None:
         if behind is not None:
@@ -376,17 +389,17 @@ def asaver_answers(saver: BaseCheckpointSaver[Any] | None, writer: AsyncWriter |
 
     async def put(e: fx.SaveCheckpoint) -> None:
         if e.shelf.frozen:
-            await submit(saver.akeep, *e)
+            await submit(e, saver.akeep, *e)
             return
         if e.last is not None:
-            await put_writes(fx.SaveWrites(e.shelf, e.last))
-        await submit(saver.aput, *put_arguments(e))
+            await put_writes(fx.SaveWrites(e.shelf, e.last, e.step))
+        await submit(e, saver.aput, *put_arguments(e))
 
     async def put_writes(e: fx.SaveWrites) -> None:
         if e.shelf.frozen:
-            await submit(saver.akeep_writes, *e)
+            await submit(e, saver.akeep_writes, e.shelf, e.written)
         else:
-            await submit(saver.aput_writes, *writes_arguments(saver.aput_writes, e))
+            await submit(e, saver.aput_writes, *writes_arguments(saver.aput_writes, e))
 
     return {
         fx.Load: get,

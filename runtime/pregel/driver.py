@@ -367,21 +367,24 @@ class Writer:
     """Writes to a saver in order, behind the run; what went wrong comes out at `flush`.
 
     One worker at a time takes whatever is waiting, as one transaction where the saver can make one of several calls
-    (a method `together`). After an error the rest is dropped: a checkpoint is not stored on one that is not there.
+    (a method `together`). After an error the rest is dropped: a checkpoint is not stored on one that is not there. And
+    nothing more is taken, so that the run does not go on with what nobody keeps.
     """
 
     def __init__(self, saver: Any) -> None:
         self.together: Callable[[], Any] = getattr(saver, "together", nullcontext)
-        self.waiting: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
+        self.waiting: deque[tuple[fx.Saving, Callable[..., Any], tuple[Any, ...]]] = deque()
         self.lock = threading.Lock()
         self.changed = threading.Condition(self.lock)
         self.busy = False
         self.error: BaseException | None = None
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> None:
-        """Do this after all that was given before."""
+    def submit(self, effect: fx.Saving, function: Callable[..., Any], *args: Any) -> None:
+        """Do this after all that was given before; raises what went wrong there."""
         with self.lock:
-            self.waiting.append((function, args))
+            if self.error is not None:
+                raise self.error
+            self.waiting.append((effect, function, args))
             if self.busy:
                 return
             self.busy = True
@@ -404,12 +407,14 @@ class Writer:
                     self.busy = False
                     self.changed.notify_all()
                     return
+            effect = self.waiting[0][0]
             try:
                 with self.together():
                     while self.waiting:
-                        function, args = self.waiting.popleft()
+                        effect, function, args = self.waiting.popleft()
                         function(*args)
             except BaseException as error:
+                fx.note_superstep(error, effect)
                 self.error = error
 
     def flush(self) -> None:
@@ -432,11 +437,15 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
         return _NO_SAVER
     behind = writer if not getattr(saver, "immediate", False) else None
 
-    def submit(function: Callable[..., Any], *args: Any) -> None:
+    def submit(effect: fx.Saving, function: Callable[..., Any], *args: Any) -> None:
         if behind is not None:
-            behind.submit(function, *args)
-        else:
+            behind.submit(effect, function, *args)
+            return
+        try:
             function(*args)
+        except Exception as error:
+            fx.note_superstep(error, effect)
+            raise
 
     def flush(_: fx.Flush | None = None) -> None:
         if behind is not None:
@@ -448,17 +457,17 @@ def saver_answers(saver: BaseCheckpointSaver[Any] | None, writer: Writer | None 
 
     def put(e: fx.SaveCheckpoint) -> None:
         if e.shelf.frozen:
-            submit(saver.keep, *e)
+            submit(e, saver.keep, *e)
             return
         if e.last is not None:
-            put_writes(fx.SaveWrites(e.shelf, e.last))
-        submit(saver.put, *put_arguments(e))
+            put_writes(fx.SaveWrites(e.shelf, e.last, e.step))
+        submit(e, saver.put, *put_arguments(e))
 
     def put_writes(e: fx.SaveWrites) -> None:
         if e.shelf.frozen:
-            submit(saver.keep_writes, *e)
+            submit(e, saver.keep_writes, e.shelf, e.written)
         else:
-            submit(saver.put_writes, *writes_arguments(saver.put_writes, e))
+            submit(e, saver.put_writes, *writes_arguments(saver.put_writes, e))
 
     return {
         fx.Load: lambda e: read(lambda: saver.get_tuple(e.config)),

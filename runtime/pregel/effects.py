@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from runtime.checkpoint.base.id import sort_after
 from runtime.events import Event
 
 if TYPE_CHECKING:
@@ -82,12 +83,21 @@ class SaveCheckpoint(NamedTuple):
     metadata: CheckpointMetadata
     last: Written | None = None
 
+    @property
+    def step(self) -> int:
+        """The superstep that made the checkpoint."""
+        return self.metadata["step"]
+
 
 class SaveWrites(NamedTuple):
-    """Store the writes of a task beside a checkpoint."""
+    """Store the writes of a task of this superstep beside a checkpoint."""
 
     shelf: Shelf
     written: Written
+    step: int
+
+
+Saving = SaveCheckpoint | SaveWrites
 
 
 class Flush(NamedTuple):
@@ -183,8 +193,10 @@ Routine = Generator[Effect | Event, Any, T]
 
 
 def load(config: RunnableConfig) -> Routine[CheckpointTuple | None]:
-    """The checkpoint that the config names, or None."""
+    """The checkpoint that the config names, or None. What is stored after it will be newer, whatever the clock says."""
     found: CheckpointTuple | None = yield Load(config)
+    if found is not None:
+        sort_after(found.checkpoint["id"])
     return found
 
 
@@ -215,3 +227,14 @@ def invoke(bound: Runnable[Any, Any], input: Any, config: RunnableConfig, timed:
     """The answer of the user's code."""
     answer = yield Invoke(bound, input, config, timed)
     return answer
+
+
+def note_superstep(error: BaseException, effect: Saving) -> None:
+    """Have a saver's error, whichever saver it is, tell what was not stored, and how the thread goes on."""
+    shelf = effect.shelf
+    place = f"thread {shelf.thread_id!r}" + (f", namespace {shelf.ns!r}" if shelf.ns else "")
+    what = "The checkpoint" if isinstance(effect, SaveCheckpoint) else "What a task wrote"
+    error.add_note(
+        f"{what} of superstep {effect.step} of {place} was not stored, and nothing after it. What was stored before is "
+        "whole: once the saver works, run the thread with None as the input, or with its input where it has none yet."
+    )

@@ -379,7 +379,7 @@ def keep(run: Run, progress: Progress, task: Task) -> Routine[None]:
     writes = _to_store(run, progress, task)
     written = store(run, progress, task.id, writes, task.path) if writes else None
     if written is not None:
-        yield SaveWrites(shelf_of(progress), written)
+        yield SaveWrites(shelf_of(progress), written, progress.step)
     if task.finished and run.cache is not None and task.cache_key is not None and not task.cached:
         yield CachePut({task.cache_key: task.writes})
 

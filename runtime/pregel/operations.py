@@ -291,7 +291,7 @@ def _update_once(site: Site, updates: list[StateUpdate]) -> Routine[RunnableConf
     if found is not None and (live or (yield from _is_newest(key, found))):
         for task in made:  # beside an older one stands what its other children were made of
             written = Written(found.checkpoint["id"], task.writes, task.id, task_path_str(task.path))
-            yield SaveWrites(_shelf(site), written)
+            yield SaveWrites(_shelf(site), written, thread.step + 1)
     thread.advance(made)
     return (yield from _save(site, thread, found, "update"))
 

@@ -187,7 +187,8 @@ def _save_log(run: Run, progress: Progress) -> Routine[None]:
         empty = State(run.program, progress.origin).to_checkpoint(progress.origin, run.clock(), {})
         yield SaveCheckpoint(shelf_of(progress), None, empty, {"step": -2})
     for id, path, writes in log:
-        yield SaveWrites(shelf_of(progress), Written(progress.saved_id or progress.origin, writes, id, path))
+        written = Written(progress.saved_id or progress.origin, writes, id, path)
+        yield SaveWrites(shelf_of(progress), written, progress.step)
 
 
 def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
@@ -198,7 +199,7 @@ def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
     if run.saver is None:
         return
     if progress.held is not None:
-        yield SaveWrites(shelf_of(progress), progress.held)
+        yield SaveWrites(shelf_of(progress), progress.held, progress.step)
         progress.held = None
     outlives = unfinished or not run.nested or run.graph.checkpointer is True
     if run.durability == "exit" and outlives and not progress.applying:
@@ -207,7 +208,7 @@ def settle(run: Run, progress: Progress, unfinished: bool) -> Routine[None]:
         for id, writes in list(progress.pending.items()):  # a thread that was left behind may still add to them
             if id in progress.paths and progress.saved_id is not None:
                 written = Written(progress.saved_id, writes, id, task_path_str(progress.paths[id]))
-                yield SaveWrites(shelf_of(progress), written)
+                yield SaveWrites(shelf_of(progress), written, progress.step)
     yield Flush()
 
 

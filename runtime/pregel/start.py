@@ -137,7 +137,7 @@ def begin(run: Run, progress: Progress, input: Any) -> Routine[None]:
             if not forks:  # what is said in a replay belongs to the fork that it begins with
                 written = store(run, progress, NULL_TASK_ID, stored, "")
                 if written is not None:
-                    yield SaveWrites(shelf_of(progress), written)
+                    yield SaveWrites(shelf_of(progress), written, progress.step)
     elif not spent:
         run.answers.first.extend(value for channel, value in stored if channel == RESUME)
     null = [(channel, value) for channel, value in stored if channel != RESUME]

@@ -1,7 +1,7 @@
 """Ids that sort by time: UUIDs of version 6, as text or as objects.
 
-The text of a later id is always greater than that of an earlier one from the same process, whatever the clock does.
-Ids of other processes differ by their random node.
+The text of a later id is always greater than that of an earlier one from the same process, whatever the clock does, and
+than one that `sort_after` was told of. Ids of other processes differ by their random node.
 """
 
 from __future__ import annotations
@@ -31,6 +31,18 @@ def checkpoint_id(clock_seq: int | None = None) -> str:
     stamp = f"{now:015x}"
     tail = (_clock_seq if clock_seq is None else clock_seq) & 0x3FFF | 0x8000
     return f"{stamp[:8]}-{stamp[8:12]}-6{stamp[12:]}-{tail:x}-{_node}"
+
+
+def sort_after(id: str) -> None:
+    """Make all ids from now on sort after this one, which a process with another clock may have made."""
+    global _last
+    try:
+        stamp = int(f"{id[:8]}{id[9:13]}{id[15:18]}", 16)
+    except ValueError:  # no id of ours, nor of LangGraph's
+        return
+    if id[14:15] == "6" and stamp > _last:
+        with _lock:
+            _last = max(_last, stamp)
 
 
 class UUID(uuid.UUID):

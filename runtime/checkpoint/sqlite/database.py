@@ -46,7 +46,7 @@ class Opened:
 def _prepared(db: sqlite3.Connection, synchronous: Synchronous | None) -> Layout:
     if db.in_transaction:
         db.commit()
-    with explained("make the tables for"):
+    with explained(db, "open"):
         ours, foreign = is_ours(db), is_foreign(db)
         if ours and foreign:
             logger.warning(

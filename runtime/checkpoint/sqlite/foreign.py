@@ -75,7 +75,7 @@ class ForeignLayout(Layout):
 
     def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         row = (*record.key, record.parent_id, *record.frame, record.metadata[1])
-        with explained("save", record.key[0], record.key[2]), self.putting(db, last or ()):
+        with explained(db, "save", record.key[0], record.key[2]), self.putting(db, last or ()):
             if last:
                 self._put_rows(db, last)
             db.execute(

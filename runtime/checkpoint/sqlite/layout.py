@@ -131,7 +131,7 @@ class Layout(ABC):
     @contextmanager
     def gathering(self, db: sqlite3.Connection) -> Iterator[None]:
         """One transaction for all calls inside."""
-        with explained("save"), writing(db):
+        with explained(db, "save"), writing(db):
             self.gathers = True
             try:
                 yield
@@ -204,7 +204,7 @@ class Layout(ABC):
         self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
     ) -> Found | None:
         """A checkpoint of the namespace, the newest without an id."""
-        with explained("read", thread_id, id), reading(db):
+        with explained(db, "read", thread_id, id), reading(db):
             row = self._row(db, thread_id, ns, id)
             if row is None:
                 return None
@@ -236,19 +236,19 @@ class Layout(ABC):
             statement += " WHERE " + " AND ".join(test for test, _ in asked)
         statement += " ORDER BY checkpoint_id DESC LIMIT ?"
         values = [value for _, value in asked]
-        with explained("list", scope.thread_id, scope.checkpoint_id):
+        with explained(db, "list", scope.thread_id, scope.checkpoint_id):
             rows = db.execute(statement, (*values, -1 if limit is None else limit)).fetchall()
         return [(row[:3], row[3:5]) for row in rows]
 
     def thread_ids(self, db: sqlite3.Connection) -> list[str]:
         """The threads that are kept."""
-        with explained("list"):
+        with explained(db, "list"):
             return [id for (id,) in db.execute(f"SELECT DISTINCT thread_id FROM {self.checkpoints}").fetchall()]
 
     def outline(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str) -> list[Outline]:
         """All checkpoints of a thread, without their values."""
         columns = "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint"
-        with explained("list", thread_id), reading(db):
+        with explained(db, "list", thread_id), reading(db):
             stored = self.stored(db, thread_id)
             writes: dict[tuple[str, str], list[tuple[str, str]]] = {}
             for ns, id, *write in db.execute(
@@ -270,7 +270,7 @@ class Layout(ABC):
     def write_rows(self, db: sqlite3.Connection, key: Key) -> Rows:
         """The pending writes of a checkpoint as `write_rows` makes them."""
         where = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY task_path, task_id, idx"
-        with explained("read", key[0], key[2]):
+        with explained(db, "read", key[0], key[2]):
             return db.execute(f"SELECT {_WRITE_COLUMNS} FROM {self.writes} WHERE {where}", key).fetchall()
 
     def histories(
@@ -284,7 +284,7 @@ class Layout(ABC):
     ) -> DeltaWalk:
         """A walk from a checkpoint to the ancestors that hold values of these channels; all it found is bytes."""
         walk = DeltaWalk(channels)
-        with explained("read", thread_id, id), reading(db):
+        with explained(db, "read", thread_id, id), reading(db):
             row = self._row(db, thread_id, ns, id)
             for key, checkpoint in () if row is None else self._ancestors(db, serde, thread_id, ns, row[1]):
                 writes: list[PendingWrite] = [write for write in self._writes(db, key) if write[1] in walk.open]
@@ -297,32 +297,32 @@ class Layout(ABC):
 
     def put_writes(self, db: sqlite3.Connection, key: Key, rows: Rows) -> None:
         """Keep a task's writes: a place from 0 up is taken once, one below 0 is overwritten."""
-        with explained("save the writes with", key[0], key[2]), self.putting(db, rows):
+        with explained(db, "save the writes with", key[0], key[2]), self.putting(db, rows):
             self._put_rows(db, rows)
 
     def drop_writes(self, db: sqlite3.Connection, key: Key) -> None:
         """Forget a checkpoint's pending writes."""
-        with explained("save", key[0], key[2]), self.writing(db):
+        with explained(db, "save", key[0], key[2]), self.writing(db):
             db.execute(
                 f"DELETE FROM {self.writes} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?", key
             )
 
     def delete_thread(self, db: sqlite3.Connection, thread_id: str) -> None:
         """Forget a thread in all its namespaces."""
-        with explained("delete", thread_id), self.writing(db):
+        with explained(db, "delete", thread_id), self.writing(db):
             self._drop_thread(db, thread_id)
 
     def delete_checkpoints(
         self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, ids: Collection[str]
     ) -> None:
         """Forget single checkpoints, with their writes and the values that only they name."""
-        with explained("delete", thread_id), self.writing(db):
+        with explained(db, "delete", thread_id), self.writing(db):
             self._drop(db, serde, [(thread_id, ns, id) for id in ids])
 
     def delete_for_runs(self, db: sqlite3.Connection, serde: SerializerProtocol, run_ids: Collection[str]) -> None:
         """Forget the checkpoints of these runs, with their writes and the values that only they name."""
         statement = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {self.checkpoints} WHERE {self.run_id} = ?"
-        with explained("delete"), self.writing(db):
+        with explained(db, "delete"), self.writing(db):
             keys = [key for run_id in run_ids for key in db.execute(statement, (run_id,)).fetchall()]
             self._drop(db, serde, keys)
 
@@ -330,7 +330,7 @@ class Layout(ABC):
         """Keep a thread under another id too, in the place of what was there."""
         ours = f"checkpoint_ns, checkpoint_id, parent_checkpoint_id, {self.columns}"
         theirs = _WRITE_COLUMNS.removeprefix("thread_id, ")
-        with explained("copy", source), self.writing(db):
+        with explained(db, "copy", source), self.writing(db):
             if source == target or not self._namespaces(db, source):
                 return
             self._drop_thread(db, target)
@@ -343,7 +343,7 @@ class Layout(ABC):
 
     def prune(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str) -> None:
         """Forget all but each namespace's newest checkpoint, and what its delta channels are made of."""
-        with explained("prune", thread_id), self.writing(db):
+        with explained(db, "prune", thread_id), self.writing(db):
             for ns in self._namespaces(db, thread_id):
                 needed = self._needed(db, serde, thread_id, ns)
                 rows = db.execute(

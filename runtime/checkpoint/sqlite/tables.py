@@ -134,7 +134,7 @@ class OurLayout(Layout):
         thread_id, ns, id = record.key
         chains: dict[Place, Chain] = {}
         try:
-            with explained("save", thread_id, id), self.putting(db, last or ()):
+            with explained(db, "save", thread_id, id), self.putting(db, last or ()):
                 if last:
                     self._put_rows(db, last)
                 self._put_values(db, (thread_id, ns), record.values, chains)

@@ -10,7 +10,8 @@ from typing import Final
 _CAUSES: Final = {
     sqlite3.SQLITE_BUSY: "another connection holds the database. Let it finish, or connect with a longer timeout",
     sqlite3.SQLITE_LOCKED: "another user of this connection's cache holds a table. Let it finish and try again",
-    sqlite3.SQLITE_READONLY: "the database can only be read. Open it for writing, or look at its file's permissions",
+    sqlite3.SQLITE_READONLY: "the database can only be read. Open it for writing, and look at the permissions of its "
+    "file and its folder",
     sqlite3.SQLITE_FULL: "the disk, or the database's page limit, is full. Make room and run the thread again",
     sqlite3.SQLITE_CANTOPEN: "a file of the database can't be opened. Look at its folder and at its permissions",
     sqlite3.SQLITE_IOERR: "the disk refused. Look at the disk and run the thread again",
@@ -18,21 +19,28 @@ _CAUSES: Final = {
 
 
 class SqliteSaverError(sqlite3.OperationalError):
-    """SQLite could not do its part: what was asked, of which thread and checkpoint, why, and the way out."""
+    """SQLite could not do its part: what was asked, of which thread and checkpoint, why, the way out, and the file."""
 
-    def __init__(self, verb: str, thread_id: str | None, checkpoint_id: str | None, error: sqlite3.Error) -> None:
+    def __init__(
+        self, verb: str, thread_id: str | None, checkpoint_id: str | None, error: sqlite3.Error, file: str
+    ) -> None:
         code = error.sqlite_errorcode
         where = "" if thread_id is None else f" of thread {thread_id!r}"
         what = "the checkpoints" if checkpoint_id is None else f"checkpoint {checkpoint_id!r}"
-        super().__init__(f"Can't {verb} {what}{where}: {_CAUSES[code & 0xFF]} (SQLite: {error}).")
+        super().__init__(
+            f"Can't {verb} {what}{where}: {_CAUSES[code & 0xFF]} (SQLite: {error}; file: {file or 'in memory'})."
+        )
         self.thread_id = thread_id
         self.checkpoint_id = checkpoint_id
+        self.file = file
         self.sqlite_errorcode = code
         self.sqlite_errorname = error.sqlite_errorname
 
 
 @contextmanager
-def explained(verb: str, thread_id: str | None = None, checkpoint_id: str | None = None) -> Iterator[None]:
+def explained(
+    db: sqlite3.Connection, verb: str, thread_id: str | None = None, checkpoint_id: str | None = None
+) -> Iterator[None]:
     """SQLite's own errors as a `SqliteSaverError` where the cause is the database's surroundings."""
     try:
         yield
@@ -41,7 +49,7 @@ def explained(verb: str, thread_id: str | None = None, checkpoint_id: str | None
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CAUSES:
             raise
-        raise SqliteSaverError(verb, thread_id, checkpoint_id, error) from error
+        raise SqliteSaverError(verb, thread_id, checkpoint_id, error, _file_of(db)) from error
 
 
 @contextmanager
@@ -91,3 +99,8 @@ def reading(db: sqlite3.Connection) -> Iterator[None]:
 
 def _is_open(db: sqlite3.Connection) -> bool:
     return db.in_transaction
+
+
+def _file_of(db: sqlite3.Connection) -> str:
+    """The path of the connection's database; "" for one in memory."""
+    return next((row[2] for row in db.execute("PRAGMA database_list") if row[1] == "main"), "")

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from runtime.checkpoint.base.id import UUID, checkpoint_id, uuid6
+from runtime.checkpoint.base.id import UUID, checkpoint_id, sort_after, uuid6
 
 
 def test_ids_sort_as_they_were_made_and_never_repeat():
@@ -43,3 +43,12 @@ def test_a_uuid_tells_its_time(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("time.time_ns", lambda: 2**62)  # far in the future, so the clock has not been there yet
     monkeypatch.setattr("runtime.checkpoint.base.id._last", 0)
     assert uuid6().time == 2**62 // 100 + 0x01B21DD213814000
+
+
+def test_an_id_sorts_after_one_that_another_clock_made(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("runtime.checkpoint.base.id._last", 0)
+    ahead = "7" + checkpoint_id()[1:]
+    sort_after(ahead)
+    assert checkpoint_id() > ahead
+    for other in ("1", "", "not an id of any kind at all, but long"):
+        sort_after(other)

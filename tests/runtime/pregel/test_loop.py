@@ -2,6 +2,7 @@
 
 import pytest
 
+from runtime.checkpoint.base import Shelf, Written
 from runtime.checkpoint.memory import InMemorySaver
 from runtime.events import KINDS, observe
 from runtime.pregel import effects as fx
@@ -110,11 +111,12 @@ def test_a_writer_keeps_the_order_and_stops_at_the_first_error():
     def fail():
         raise OSError("disk full")
 
-    for call in (lambda: done.append(1), lambda: done.append(2), fail, lambda: done.append(3)):
-        writer.submit(call)
-    with pytest.raises(OSError, match="disk full"):
+    def write():
+        for call in (lambda: done.append(1), lambda: done.append(2), fail, lambda: done.append(3)):
+            writer.submit(effect, call)
         writer.flush()
+
+    effect = fx.SaveWrites(Shelf({"thread_id": "t", "checkpoint_ns": ""}, {}, {}, True), Written("1", (), "id", ""), 7)
+    with pytest.raises(OSError, match="disk full\nWhat a task wrote of superstep 7 of thread 't' was not stored"):
+        write()
     assert done == [1, 2]
-    writer.submit(done.append, 4)
-    writer.flush()
-    assert done == [1, 2, 4]
