@@ -43,7 +43,7 @@ def programs(draw: Draw) -> Program:
     calls: list[Call] = [draw(runs(tuple(node.name for node in graph.nodes), first))]
     for _ in range(draw(st.integers(0, 3))):
         calls.append(draw(later_calls(graph)))
-    calls = [agreed(call, graph) for call in calls]
+    calls = [agreed(call, graph, line) for call in calls]
     if colour == "sync" and can_fail(graph):
         calls = [one_at_a_time(call) for call in calls]
     said = next((at for at, call in enumerate(calls) if isinstance(call, Run) and call.input == "command"), len(calls))
@@ -208,7 +208,7 @@ def one_at_a_time(call: Call) -> Call:
     return call
 
 
-def agreed(call: Call, graph: Graph) -> Call:
+def agreed(call: Call, graph: Graph, line: bool) -> Call:
     """The call, or one like it that shows none of the explained differences."""
     if isinstance(call, Update):
         return agreed_update(call, graph)
@@ -220,8 +220,8 @@ def agreed(call: Call, graph: Graph) -> Call:
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
         call = call._replace(durability=None)  # "half a superstep"
-    if call.goto and call.durability == "exit" and can_fail(graph):
-        call = call._replace(durability=None)  # "cut off at exit", where the task had failed before
+    if call.input != "new" and call.durability == "exit" and can_fail(graph) and not line:
+        call = call._replace(durability=None)  # "cut off at exit", where the task had failed or asked before
     if call.at is not None and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
         call = call._replace(durability=None)  # "a replay at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):
