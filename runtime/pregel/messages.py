@@ -95,7 +95,7 @@ class MessageStreamer(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
         metadata: Metadata | None = None,
         **kwargs: Any,
     ) -> Any:
-        """A node begins. What it is given has been seen, by whom is known where it ends: only there its task is found."""
+        """A node begins. What it is given has been seen; by whom is known at its end, in the context of its task."""
         if metadata is None or kwargs.get("name") != metadata.get("langgraph_node") or TAG_HIDDEN in (tags or ()):
             return
         shown = [tag for tag in tags or () if not tag.startswith(("seq:step", "graph:step"))]
