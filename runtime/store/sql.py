@@ -58,7 +58,7 @@ class Dialect(Protocol):
     def search(self, op: SearchOp, query: Numbers | None) -> Read: ...
     def namespaces(self, op: ListNamespacesOp) -> Read: ...
     def puts(self, batch: Batch, vectors: Vectors) -> list[Write]: ...
-    def renewal(self, row: Row) -> Write: ...
+    def renewals(self, rows: list[Row]) -> list[Write]: ...
 
 
 class Work:
@@ -89,7 +89,7 @@ class Work:
                 results[at] = self._item(items[0])
             if op.refresh_ttl:
                 read.update({(row.prefix, row.key): row for row in items if row.ttl_minutes is not None})
-        return results, [self._dialect.renewal(row) for row in read.values()]
+        return results, self._dialect.renewals(list(read.values())) if read else []
 
     def _read(self, op: Reading, vectors: Vectors) -> Read:
         match op:

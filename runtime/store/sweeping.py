@@ -7,7 +7,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
-from typing import Final
+from typing import Final, Self
 
 from runtime.store.base import BaseStore, TTLConfig
 from runtime.store.base.batch import AsyncBatchedBaseStore
@@ -28,6 +28,12 @@ class SweptStore(BaseStore, ABC):
         self._stop = threading.Event()
         self._sweeper: threading.Thread | None = None
         self._swept: Future[None] = Future()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop_ttl_sweeper()
 
     @abstractmethod
     def sweep_ttl(self) -> int:
@@ -78,6 +84,12 @@ class AsyncSweptStore(AsyncBatchedBaseStore, ABC):
         self.ttl_config = ttl
         self._stop = asyncio.Event()
         self._sweeper: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stop_ttl_sweeper()
 
     @abstractmethod
     async def sweep_ttl(self) -> int:

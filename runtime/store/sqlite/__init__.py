@@ -60,12 +60,9 @@ class SqliteStore(SweptStore):
         cls, conn_string: str, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
     ) -> Iterator[SqliteStore]:
         """A store in the file of that name, or in memory for ":memory:"; the connection is closed in the end."""
-        with closing(sqlite3.connect(conn_string, check_same_thread=False)) as conn:
-            store = cls(conn, index=index, ttl=ttl)
-            try:
-                yield store
-            finally:
-                store.stop_ttl_sweeper()
+        connected = closing(sqlite3.connect(conn_string, check_same_thread=False))
+        with connected as conn, cls(conn, index=index, ttl=ttl) as store:
+            yield store
 
     def setup(self) -> None:
         """Make the tables, or bring older ones up to date. Every method does so when it needs them."""

@@ -10,8 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import aiosqlite
 import orjson
@@ -61,14 +60,6 @@ class AsyncSqliteStore(AsyncSweptStore):
         """A store in the file of that name, or in memory for ":memory:"; the connection is closed in the end."""
         async with aiosqlite.connect(conn_string) as conn, cls(conn, index=index, ttl=ttl) as store:
             yield store
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop_ttl_sweeper()
 
     async def setup(self) -> None:
         """Make the tables, or bring older ones up to date. Every method does so when it needs them."""

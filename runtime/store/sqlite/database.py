@@ -35,7 +35,7 @@ class Database:
                 migrate(db, self._with_vectors)
             if self._with_vectors:
                 teach(db)
-            self._dialect = SqliteDialect(self._omit_expired, has_vectors(db))
+            self._dialect = SqliteDialect(omit_expired=self._omit_expired, vectors=has_vectors(db))
         return self._dialect
 
     def run(self, db: sqlite3.Connection, batch: Batch, vectors: Vectors) -> list[Result]:

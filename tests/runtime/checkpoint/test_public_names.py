@@ -26,6 +26,8 @@ NAMES = {
     "runtime.store.memory": "InMemoryStore",
     "runtime.store.sqlite": "SqliteStore AsyncSqliteStore",
     "runtime.store.sqlite.aio": "AsyncSqliteStore",
+    "runtime.store.postgres": "PostgresStore AsyncPostgresStore PoolConfig",
+    "runtime.store.postgres.aio": "AsyncPostgresStore",
     "runtime.cache.base": "BaseCache FullKey Namespace ValueT",
     "runtime.cache.memory": "InMemoryCache",
 }

@@ -8,15 +8,22 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from runtime.store.memory import InMemoryStore
+from runtime.store.postgres import AsyncPostgresStore, PostgresStore
 from runtime.store.sqlite import AsyncSqliteStore, SqliteStore
+from tests.postgres import Server
 
-SQL = ("sqlite-sync", "sqlite-async")
+STORES: dict[str, tuple[Any, Any] | None] = {
+    "memory": None,
+    "sqlite": (SqliteStore, AsyncSqliteStore),
+    "postgres": (PostgresStore, AsyncPostgresStore),
+}
+SQL = ("sqlite-sync", "sqlite-async", "postgres-sync", "postgres-async")
 KINDS = ("memory-sync", "memory-async", *SQL)
 
 
@@ -43,24 +50,33 @@ class AsyncFace:
 class Opener:
     """Opens stores of one kind in one place, with the arguments given; the stack closes them."""
 
-    def __init__(self, kind: str, folder: Path, stack: ExitStack) -> None:
-        self._where, colour = kind.split("-")
-        self._path = str(folder / "store.db")
+    def __init__(self, kind: str, address: str, stack: ExitStack) -> None:
+        where, colour = kind.split("-")
+        self._stores = STORES[where]
+        self._address = address
         self._stack = stack
         self._runner = stack.enter_context(asyncio.Runner()) if colour == "async" else None
 
     def __call__(self, **config: Any) -> Any:
-        if self._where == "memory":
+        if self._stores is None:
             store = InMemoryStore(**config)
             return store if self._runner is None else AsyncFace(store, self._runner)
+        sync_store, async_store = self._stores
         if self._runner is None:
-            return self._stack.enter_context(SqliteStore.from_conn_string(self._path, **config))
-        return self._entered(AsyncSqliteStore.from_conn_string(self._path, **config), self._runner)
+            face = self._stack.enter_context(sync_store.from_conn_string(self._address, **config))
+        else:
+            face = self._entered(async_store.from_conn_string(self._address, **config), self._runner)
+        face.setup()
+        return face
 
     def rows(self, statement: str) -> list[Any]:
         """What a statement finds in the database, through a connection of its own."""
-        with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
-            return db.execute(statement).fetchall()
+        connect: Any = psycopg.connect if "://" in self._address else sqlite3.connect
+        with closing(connect(self._address)) as db:
+            cursor = db.execute(statement)
+            found = cursor.fetchall() if cursor.description else []
+            db.commit()
+            return found
 
     def _entered(self, made: Any, runner: asyncio.Runner) -> AsyncFace:
         face = AsyncFace(runner.run(made.__aenter__()), runner)
@@ -68,18 +84,42 @@ class Opener:
         return face
 
 
-@pytest.fixture(params=KINDS)
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
-    """Opens a store of the kind at hand, with the arguments given; the test runs once with each kind."""
+@pytest.fixture(scope="session")
+def store_database(postgres_server: Server) -> Iterator[psycopg.Connection]:
+    """A connection to a PostgreSQL database for all tests of stores: making one takes longer than most tests."""
+    with postgres_server.database() as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        yield connection
+
+
+@pytest.fixture
+def store_address(store_database: psycopg.Connection) -> str:
+    """The address of a PostgreSQL database without a store's tables."""
+    store_database.execute("DROP TABLE IF EXISTS store, store_vectors, store_migrations, vector_migrations, hidden")
+    info = store_database.info
+    return f"postgresql://{info.user}:{info.password}@{info.host}:{info.port}/{info.dbname}"
+
+
+def opened(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    """The opener for the kind of the test at hand, with an empty place where it needs one."""
     with ExitStack() as stack:
-        yield Opener(request.param, tmp_path, stack)
+        if request.param.startswith("postgres"):
+            address = request.getfixturevalue("store_address")
+        else:
+            address = str(request.getfixturevalue("tmp_path") / "store.db")
+        yield Opener(request.param, address, stack)
+
+
+@pytest.fixture(params=KINDS)
+def open_store(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    """Opens a store of the kind at hand, with the arguments given; the test runs once with each kind."""
+    yield from opened(request)
 
 
 @pytest.fixture(params=SQL)
-def open_sql(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+def open_sql(request: pytest.FixtureRequest) -> Iterator[Opener]:
     """Opens a store in a database, with the arguments given; all that a test opens share the database."""
-    with ExitStack() as stack:
-        yield Opener(request.param, tmp_path, stack)
+    yield from opened(request)
 
 
 @pytest.fixture

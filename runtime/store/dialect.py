@@ -1,0 +1,192 @@
+"""The statements of a store that are the same in every database, but for some words.
+
+A namespace is stored as its labels with dots between, so all that lies under `a.b` is between `a.b.` and `a.b/`: the
+slash is the sign that follows the dot. Parameters are marked by question marks; all that a caller gave is one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, ClassVar, Final, NamedTuple
+
+from runtime.store.base import GetOp, ListNamespacesOp, NamespacePath, SearchOp
+from runtime.store.batches import Batch, Namespace
+from runtime.store.index import Numbers, Vectors
+from runtime.store.sql import Read, Row, Write, as_json, plain, prefix
+
+_ORDER: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+
+class Condition(NamedTuple):
+    """A part of a statement, and the parameters in it."""
+
+    sql: str
+    params: tuple[Any, ...] = ()
+
+
+NEVER: Final = Condition("FALSE")
+
+
+class SqlDialect(ABC):
+    """A store's statements, in the words of a database.
+
+    `omit_expired` hides what has expired and is not swept yet; `vectors` says that there is a table of them.
+    """
+
+    columns: ClassVar[str]
+    """What is selected of an item: the columns of `Row` but the score."""
+    begins: ClassVar[str]
+    """That a prefix lies between two texts."""
+    newest: ClassVar[str]
+    """The order in which the latest change comes first."""
+    keep: ClassVar[str]
+    """Puts an item, given what `row` says."""
+
+    def __init__(self, *, omit_expired: bool, vectors: bool) -> None:
+        self.omit_expired = omit_expired
+        self.vectors = vectors
+
+    # -- a database's own words ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def expired(self) -> Condition:
+        """That an item's time has come."""
+
+    @abstractmethod
+    def row(self, prefix: str, key: str, value: str, ttl: float | None) -> Sequence[Any]:
+        """The parameters of `keep`."""
+
+    @abstractmethod
+    def renewals(self, rows: list[Row]) -> list[Write]:
+        """What gives the items as much time again as they had at first."""
+
+    @abstractmethod
+    def likeness(self, query: Numbers) -> Condition:
+        """How like the query the vector `v.embedding` is; NULL where that cannot be said."""
+
+    @abstractmethod
+    def vector(self, numbers: Numbers) -> Any:
+        """A vector as the parameter that is stored."""
+
+    @abstractmethod
+    def present(self, key: str) -> Condition:
+        """That a value has the field. ValueError for a key that leads nowhere."""
+
+    @abstractmethod
+    def equal(self, key: str, other: Any) -> Condition:
+        """That a field equals what JSON holds."""
+
+    @abstractmethod
+    def ordered(self, key: str, sign: str, other: float | str) -> Condition:
+        """That a field is of the same kind, text or number, and lies on that side of the other."""
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(self, op: GetOp) -> Read:
+        where = [Condition("s.prefix = ? AND s.key = ?", (prefix(op.namespace), op.key)), *self._living()]
+        return _read([Condition(f"SELECT {self.columns} FROM store s")], where)
+
+    def search(self, op: SearchOp, query: Numbers | None) -> Read:
+        where = [*self._under(op.namespace_prefix), *self._conditions(op.filter or {}), *self._living()]
+        page = Condition("LIMIT ? OFFSET ?", (op.limit, op.offset))
+        if query is None:
+            select = Condition(f"SELECT {self.columns} FROM store s")
+            return _read([select], where, [Condition(f"ORDER BY {self.newest}"), page])
+        likeness = self.likeness(query)
+        select = Condition(
+            f"SELECT {self.columns}, max({likeness.sql}) AS score "
+            "FROM store s JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key",
+            likeness.params,
+        )
+        order = Condition(f"GROUP BY s.prefix, s.key ORDER BY score DESC NULLS LAST, {self.newest}")
+        return _read([select], where, [order, page])
+
+    def namespaces(self, op: ListNamespacesOp) -> Read:
+        """The prefixes that begin with all the labels that are asked for; the rest is decided in Python."""
+        where = [
+            each
+            for condition in op.match_conditions or ()
+            if condition.match_type == "prefix"
+            for each in self._under(_beginning(condition.path))
+        ]
+        return _read([Condition("SELECT DISTINCT s.prefix FROM store s")], [*where, *self._living()])
+
+    def _living(self) -> list[Condition]:
+        if not self.omit_expired:
+            return []
+        expired = self.expired()
+        return [Condition(f"(expires_at IS NULL OR NOT {expired.sql})", expired.params)]
+
+    def _under(self, namespace: Namespace) -> list[Condition]:
+        """That an item lies in the namespace, or in one that begins with all of its labels."""
+        if not namespace:
+            return []
+        whole = prefix(namespace)
+        return [Condition(f"(s.prefix = ? OR ({self.begins}))", (whole, whole + ".", whole + "/"))]
+
+    def _conditions(self, filter: Mapping[str, Any]) -> Iterator[Condition]:
+        for key, wanted in filter.items():
+            comparisons = wanted.items() if isinstance(wanted, Mapping) else [("$eq", wanted)]
+            for sign, other in comparisons:
+                yield self._comparison(str(key), sign, plain(other))
+
+    def _comparison(self, key: str, sign: str, other: Any) -> Condition:
+        if sign == "$eq":
+            return self.equal(key, other)
+        if sign == "$ne":
+            present, equal = self.present(key), self.equal(key, other)
+            return Condition(f"({present.sql} AND NOT {equal.sql})", (*present.params, *equal.params))
+        if sign not in _ORDER:
+            raise ValueError(f"Unsupported operator: {sign}. A filter knows $eq, $ne, $gt, $gte, $lt and $lte.")
+        if not isinstance(other, (str, int, float)) or other != other:
+            return NEVER  # neither a number nor text: it has no order
+        return self.ordered(key, _ORDER[sign], other)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def puts(self, batch: Batch, vectors: Vectors) -> list[Write]:
+        """What writes a batch."""
+        gone = [(prefix(namespace), key) for (namespace, key), op in batch.puts.items() if op.value is None]
+        kept = [
+            self.row(prefix(place[0]), place[1], as_json(place, op.value), op.ttl)
+            for place, op in batch.puts.items()
+            if op.value is not None
+        ]
+        writes = [Write("DELETE FROM store WHERE prefix = ? AND key = ?", gone), Write(self.keep, kept)]
+        if self.vectors:
+            found = [
+                (prefix(namespace), key, name, self.vector(numbers))
+                for (namespace, key), fields in vectors.items.items()
+                for name, numbers in fields
+            ]
+            places = [(prefix(namespace), key) for namespace, key in batch.puts]
+            writes += [
+                Write("DELETE FROM store_vectors WHERE prefix = ? AND key = ?", places),
+                Write("INSERT INTO store_vectors (prefix, key, field_name, embedding) VALUES (?, ?, ?, ?)", found),
+            ]
+        return [write for write in writes if write.rows]
+
+    def sweeps(self) -> list[Write]:
+        """What takes away all that has expired; the last of the statements does so with the items."""
+        sql, params = self.expired()
+        items = Write(f"DELETE FROM store WHERE {sql}", [params])
+        if not self.vectors:
+            return [items]
+        theirs = f"DELETE FROM store_vectors WHERE (prefix, key) IN (SELECT prefix, key FROM store WHERE {sql})"
+        return [Write(theirs, [params]), items]
+
+
+def _read(select: Iterable[Condition], where: Sequence[Condition], rest: Iterable[Condition] = ()) -> Read:
+    parts = list(select)
+    if where:
+        params = tuple(param for each in where for param in each.params)
+        parts.append(Condition("WHERE " + " AND ".join(each.sql for each in where), params))
+    parts += rest
+    return Read(" ".join(each.sql for each in parts), tuple(param for each in parts for param in each.params))
+
+
+def _beginning(path: NamespacePath) -> Namespace:
+    """The labels of a path before its first star."""
+    return tuple(takewhile(lambda label: label != "*", path))
