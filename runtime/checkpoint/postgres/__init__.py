@@ -21,6 +21,7 @@ from runtime.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     FrozenCheckpoint,
+    Outline,
     Shelf,
     Written,
 )
@@ -95,6 +96,14 @@ class PostgresSaver(BasePostgresSaver):
         for start in range(0, len(found), AT_ONCE):
             yield from self._connected.do(self._these(found[start : start + AT_ONCE]))
 
+    def thread_ids(self) -> Sequence[str]:
+        ids: Sequence[str] = self._connected.do(self._thread_ids())
+        return ids
+
+    def outline(self, thread_id: str) -> Sequence[Outline]:
+        found: Sequence[Outline] = self._connected.do(self._outline(thread_id))
+        return found
+
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
@@ -137,6 +146,9 @@ class PostgresSaver(BasePostgresSaver):
 
     def delete_thread(self, thread_id: str) -> None:
         self._connected.do(self._delete_threads([thread_id]))
+
+    def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        self._connected.do(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         self._connected.do(self._delete_for_runs(run_ids))

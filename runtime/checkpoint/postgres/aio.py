@@ -17,6 +17,7 @@ from runtime.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     FrozenCheckpoint,
+    Outline,
     Shelf,
     Written,
 )
@@ -96,6 +97,14 @@ class AsyncPostgresSaver(LoopBound, BasePostgresSaver):
             for each in await self._connected.do(self._these(found[start : start + AT_ONCE])):
                 yield each
 
+    async def athread_ids(self) -> Sequence[str]:
+        ids: Sequence[str] = await self._connected.do(self._thread_ids())
+        return ids
+
+    async def aoutline(self, thread_id: str) -> Sequence[Outline]:
+        found: Sequence[Outline] = await self._connected.do(self._outline(thread_id))
+        return found
+
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
@@ -138,6 +147,9 @@ class AsyncPostgresSaver(LoopBound, BasePostgresSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._connected.do(self._delete_threads([thread_id]))
+
+    async def adelete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
+        await self._connected.do(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         await self._connected.do(self._delete_for_runs(run_ids))

@@ -130,6 +130,16 @@ class BasePostgresSaver(BaseCheckpointSaver[str]):
         ids = [str(id) for id in thread_ids]
         return Work("delete", lambda: change(DELETE_THREADS, thread_ids=ids), ids[0] if len(ids) == 1 else None)
 
+    def _delete_checkpoints(self, thread_id: str, ns: str, ids: Sequence[str]) -> Work:
+        asked = {"thread_id": str(thread_id), "ns": ns, "ids": [*several(ids, "checkpoint_ids")]}
+        return Work("delete", lambda: change(self._layout.drop, **asked), str(thread_id))
+
+    def _thread_ids(self) -> Work:
+        return Work("list", routines.thread_ids)
+
+    def _outline(self, thread_id: str) -> Work:
+        return Work("list", lambda: routines.outline(self._layout, str(thread_id)), str(thread_id))
+
     def _delete_for_runs(self, run_ids: Sequence[str]) -> Work:
         runs = [str(id) for id in several(run_ids, "run_ids")]
         return Work("delete", lambda: routines.delete_for_runs(self._layout, runs))

@@ -190,6 +190,30 @@ _FIND: Final = """
     ) AS writes
 """
 
+_OUTLINE: Final = """
+    SELECT found_checkpoint.checkpoint_ns, id, parent_checkpoint_id, checkpoint ->> 'ts', metadata,
+        ARRAY(SELECT jsonb_object_keys(coalesce(checkpoint -> 'channel_values', '{{}}')) UNION ALL {held}),
+        ARRAY(
+            SELECT ARRAY[task_id, channel] FROM checkpoint_writes
+            WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
+                AND checkpoint_id = found_checkpoint.id)
+    FROM (SELECT {columns} FROM checkpoints WHERE thread_id = %(thread_id)s) AS found_checkpoint
+"""
+
+_HELD_NAMES: Final = """
+    SELECT named.key FROM jsonb_each_text(checkpoint -> 'channel_versions') AS named WHERE EXISTS (
+        SELECT FROM checkpoint_blobs
+        WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
+            AND channel = named.key AND version = named.value AND type <> 'empty')
+"""
+
+_SHALLOW_HELD_NAMES: Final = """
+    SELECT channel FROM checkpoint_blobs
+    WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns AND type <> 'empty'
+"""
+
+THREADS: Final = "SELECT DISTINCT thread_id FROM checkpoints"
+
 # The names of the parameters are those of `Scope`.
 _TESTS: Final = {
     "thread_id": "thread_id = %(thread_id)s",
@@ -318,6 +342,10 @@ class Layout(NamedTuple):
         """The checkpoints of given keys, in that order."""
         return _THESE.format(columns=self.columns, id=self.id)
 
+    def outline(self) -> str:
+        """All checkpoints of a thread, without their values."""
+        return _OUTLINE.format(columns=self.columns, held=_SHALLOW_HELD_NAMES if self.shallow else _HELD_NAMES)
+
     def of_runs(self) -> str:
         """The checkpoints that some runs made, by thread and namespace."""
         return (
@@ -376,7 +404,9 @@ SHALLOW: Final = Layout(
     put_with_writes=_with(_SHALLOW_DROP_WRITES, _PUT_WRITES, _SHALLOW_PUT_BLOBS, then=_SHALLOW_PUT_CHECKPOINT),
     put_writes=_PUT_WRITES,
     drop=_SHALLOW_DROP,
-    columns="thread_id, checkpoint_ns, checkpoint ->> 'id' AS id, NULL::text, checkpoint, metadata",
+    columns=(
+        "thread_id, checkpoint_ns, checkpoint ->> 'id' AS id, NULL::text AS parent_checkpoint_id, checkpoint, metadata"
+    ),
     id="checkpoint ->> 'id'",
     find=_FIND.format(blobs=_SHALLOW_BLOBS),
 )

@@ -10,7 +10,8 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from runtime._words import TASKS
-from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory
+from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, Outline
+from runtime.checkpoint.base.outline import asking
 from runtime.checkpoint.postgres import layout as sql
 from runtime.checkpoint.postgres.coding import (
     Parameters,
@@ -103,6 +104,21 @@ def histories(
     return histories_of(serde, rows, channels)
 
 
+def thread_ids() -> Routine[list[str]]:
+    """The threads that are kept."""
+    rows = yield from read(sql.THREADS)
+    return [id for (id,) in rows]
+
+
+def outline(layout: Layout, thread_id: str) -> Routine[list[Outline]]:
+    """All checkpoints of a thread, without their values."""
+    rows = yield from read(layout.outline(), thread_id=thread_id)
+    return [
+        Outline(ns, id, parent_id, ts, metadata, frozenset(held), asking(writes))
+        for ns, id, parent_id, ts, metadata, held, writes in rows
+    ]
+
+
 def delete_for_runs(layout: Layout, run_ids: Sequence[str]) -> Routine[None]:
     """Forget the checkpoints of these runs, with their writes and the values that only they name."""
     rows = yield from read(layout.of_runs(), run_ids=[*run_ids])
@@ -136,7 +152,7 @@ def _whole(serde: SerializerProtocol, rows: Sequence[Row]) -> Routine[list[Check
     found = [tuple_of(serde, row) for row in rows]
     old = [((row[0], row[1], row[3]), each) for row, each in zip(rows, found, strict=True) if awaits_sends(row)]
     if old:
-        queued = yield from read(sql.SENDS, **_columns([parent for parent, _ in old]), channel=TASKS)
+        queued = yield from read(sql.SENDS, **_columns([*dict(old)]), channel=TASKS)
         beside = {sends[:3]: sends for sends in queued}
         for parent, each in old:
             if parent in beside:

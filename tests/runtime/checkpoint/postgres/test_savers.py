@@ -9,6 +9,8 @@ import pytest
 
 from runtime.channels.delta import DeltaSnapshot
 from runtime.checkpoint.base import FrozenCheckpoint, Layers, Written, checkpoint_id, empty_checkpoint, shelf_of
+from runtime.checkpoint.base.outline import outline_of
+from runtime.checkpoint.retention import Retention
 from runtime.types import Command
 from tests.runtime.checkpoint.postgres.build import ROOT, graph_of, put, steps, thread, values
 
@@ -280,3 +282,34 @@ def test_the_checkpoints_of_a_run_go_with_what_only_they_held(saver: Any, rows: 
     assert rows("SELECT (SELECT count(*) FROM checkpoint_blobs), (SELECT count(*) FROM checkpoint_writes)") == [(2, 0)]
     with pytest.raises(TypeError, match="Give a list"):
         saver.delete_for_runs("r-1")
+
+
+def test_an_outline_says_what_a_checkpoint_holds_and_whether_a_question_waits(driven: Any):
+    graph = graph_of("runtime", driven.saver)
+    driven.invoke(graph, {"log": ["in"]}, thread())
+    put(driven.saver, thread("t"), a=[1], b=2)
+    assert sorted(driven.saver.thread_ids()) == ["1", "t"]
+    for id in ("1", "t", "nobody"):
+        whole = [outline_of(each) for each in driven.saver.list(thread(id))]
+        assert sorted(driven.saver.outline(id)) == sorted(whole)
+    assert [each.asks for each in sorted(driven.saver.outline("1"), key=lambda each: each.id)] == [False, False, True]
+
+
+def test_single_checkpoints_go_with_what_only_they_held(saver: Any, rows: Callable[[str], list[Any]]):
+    first = put(saver, a=[0])
+    second = put(saver, first, step=1, a=[1])
+    saver.put_writes(first, [("a", 1)], "task")
+    saver.delete_checkpoints("t", "", [first["configurable"]["checkpoint_id"], "nobody"])
+    saver.delete_checkpoints("t", "", [])
+    assert (steps(saver.list(ROOT)), values(saver, second)) == ([1], {"a": [1]})
+    assert rows("SELECT (SELECT count(*) FROM checkpoint_blobs), (SELECT count(*) FROM checkpoint_writes)") == [(1, 0)]
+    with pytest.raises(TypeError, match="Give a list"):
+        saver.delete_checkpoints("t", "", "nobody")
+
+
+def test_a_rule_keeps_the_newest_checkpoints(saver: Any):
+    config = ROOT
+    for step in range(5):
+        config = put(saver, config, step=step, a=[step])
+    Retention(keep=2).apply(saver)
+    assert (steps(saver.list(ROOT)), values(saver, ROOT)) == ([4, 3], {"a": [4]})
