@@ -13,9 +13,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
+from runtime.checkpoint.postgres import PostgresSaver
+from tests.postgres import MISSING, installed, server
 from tests.runtime.survival.judge import Kept, Outcome, faults_of_end, faults_of_life
 from tests.runtime.survival.lives import SAVERS, Thread, live
 from tests.runtime.survival.program import read
@@ -41,17 +46,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.runtime.survival", description=__doc__)
     parser.add_argument("--kills", type=int, default=500, help="of each saver and durability")
     parser.add_argument("--seed", type=int, default=None, help="a new one without it")
-    parser.add_argument("--savers", nargs="*", default=list(SAVERS), choices=list(SAVERS))
+    parser.add_argument("--savers", nargs="*", default=("sqlite", "aiosqlite"), choices=list(SAVERS))
     parser.add_argument("--durabilities", nargs="*", default=DURABILITIES, choices=DURABILITIES)
     parser.add_argument("--json", action="store_true", help="a line of JSON for each saver and durability")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
     print(f"seed {seed}", file=sys.stderr, flush=True)
     failed = False
-    for name in options.savers:
-        for durability in options.durabilities:
+    with ExitStack() as stack:
+        url = ""
+        if any(SAVERS[name].on_server for name in options.savers):
+            url = stack.enter_context(_database())
+        for name, durability in product(options.savers, options.durabilities):
             began = time.perf_counter()
-            tally = survive(name, durability, options.kills, random.Random(f"{seed} {name} {durability}"))
+            tally = survive(name, durability, options.kills, random.Random(f"{seed} {name} {durability}"), url)
             failed = failed or bool(tally.faults)
             if options.json:
                 print(json.dumps(vars(tally)), flush=True)
@@ -67,16 +75,33 @@ def main() -> int:
     return int(failed)
 
 
-def survive(name: str, durability: str, kills: int, chance: random.Random) -> Tally:
+@contextmanager
+def _database() -> Iterator[str]:
+    """The address of a PostgreSQL database with the tables of a saver."""
+    programs = installed()
+    assert programs is not None, MISSING
+    with server(programs) as running, running.database() as url:
+        with PostgresSaver.from_conn_string(url) as saver:
+            saver.setup()
+        yield url
+
+
+def survive(name: str, durability: str, kills: int, chance: random.Random, url: str) -> Tally:
     """Go through so many kills, on as many threads as it takes."""
     tally = Tally(name, durability)
     with tempfile.TemporaryDirectory() as folder:
-        calm = _thread(name, durability, Path(folder), 0)
+
+        def new(number: int) -> Thread:
+            files = Path(folder) / str(number)
+            address = url if SAVERS[name].on_server else f"{files}.sqlite"
+            return Thread(SAVERS[name], address, f"{name}-{durability}-{number}", durability, f"{files}.diary")
+
+        calm = new(0)
         _, lasts = live(calm, False, None)
         undisturbed = Outcome.of(calm)
         while tally.kills < kills:
             tally.threads += 1
-            thread = _thread(name, durability, Path(folder), tally.threads)
+            thread = new(tally.threads)
             tally.faults.update(_end(thread, lasts, chance, tally))
             tally.faults.update(faults_of_end(Outcome.of(thread), undisturbed))
     return tally
@@ -96,12 +121,6 @@ def _end(thread: Thread, lasts: float, chance: random.Random, tally: Tally) -> l
     tally.tasks += began.total()
     tally.again += began.total() - len(began)
     return faults
-
-
-def _thread(name: str, durability: str, folder: Path, number: int) -> Thread:
-    return Thread(
-        SAVERS[name], str(folder / f"{number}.sqlite"), f"thread-{number}", durability, str(folder / f"{number}.diary")
-    )
 
 
 if __name__ == "__main__":

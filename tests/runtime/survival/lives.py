@@ -12,25 +12,43 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
+from runtime.checkpoint.postgres import PostgresSaver
+from runtime.checkpoint.postgres.aio import AsyncPostgresSaver
 from runtime.checkpoint.sqlite import SqliteSaver
 from runtime.checkpoint.sqlite.aio import AsyncSqliteSaver
 from tests.runtime.survival.program import Diary, next_input, program
 
 
+@contextmanager
+def looking_on(url: str) -> Iterator[PostgresSaver]:
+    """A saver that looks on, once the server has ended what a killed process had sent it."""
+    with PostgresSaver.from_conn_string(url) as saver:
+        others = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        while saver.conn.execute(others).fetchone():
+            time.sleep(0.001)
+        yield saver
+
+
 class Saver(NamedTuple):
-    """A kind of saver: its graph's colour, how it is opened, and how a sync one that looks on is."""
+    """A kind of saver: its graph's colour, how it is opened, how a sync one that looks on is, and who keeps it."""
 
     asynchronous: bool
     open: Callable[[str], Any]
     read: Callable[[str], Any]
+    on_server: bool = False
 
 
 SAVERS = {
     "sqlite": Saver(False, SqliteSaver.from_conn_string, SqliteSaver.from_conn_string),
     "aiosqlite": Saver(True, AsyncSqliteSaver.from_conn_string, SqliteSaver.from_conn_string),
+    "postgres": Saver(False, PostgresSaver.from_conn_string, looking_on, True),
+    "pipeline": Saver(False, partial(PostgresSaver.from_conn_string, pipeline=True), looking_on, True),
+    "apostgres": Saver(True, AsyncPostgresSaver.from_conn_string, looking_on, True),
 }
 
 

@@ -16,35 +16,50 @@ import pytest
 
 from runtime.checkpoint.sqlite import SqliteSaver
 from runtime.graph import START
+from tests.conftest import cannot_run
+from tests.postgres import MISSING, installed
 from tests.runtime.scenarios.build import builder, says, thread
 from tests.runtime.survival.__main__ import DURABILITIES
 from tests.runtime.survival.judge import Kept, Outcome, faults_of_end, faults_of_life
 from tests.runtime.survival.lives import SAVERS, Thread
 from tests.runtime.survival.program import Line
 
-KILLS = 12
+IN_FILES = ("sqlite", "aiosqlite")
+ON_SERVER = ("postgres", "apostgres")
+
+
+def tallies(savers: tuple[str, ...], kills: int) -> dict[tuple[str, str], Any]:
+    """What each saver and durability went through, in a process of its own, since this one may have threads."""
+    command = [sys.executable, "-m", "tests.runtime.survival", "--kills", str(kills), "--seed", "1", "--json"]
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    ran = subprocess.run(
+        [*command, "--savers", *savers], cwd=root, env=environment, capture_output=True, text=True, timeout=120
+    )
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert len(found) == len(savers) * len(DURABILITIES), ran.stderr
+    return {(each["saver"], each["durability"]): each for each in found}
 
 
 @pytest.fixture(scope="module")
-def tallies(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What each saver and durability went through, in a process of its own, since this one may have threads."""
-    command = [sys.executable, "-m", "tests.runtime.survival", "--kills", str(KILLS), "--seed", "1", "--json"]
-    root = Path(__file__).parents[3]
-    ran = subprocess.run(
-        command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, timeout=120
-    )
-    found = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert len(found) == len(SAVERS) * len(DURABILITIES), ran.stderr
-    return {(each["saver"], each["durability"]): each for each in found}
+def in_files() -> Any:
+    return tallies(IN_FILES, 12)
+
+
+@pytest.fixture(scope="module")
+def on_server() -> Any:
+    if installed() is None:
+        cannot_run(MISSING)
+    return tallies(ON_SERVER, 6)
 
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("durability", DURABILITIES)
-@pytest.mark.parametrize("saver", SAVERS)
-def test_a_killed_thread_ends_as_if_nobody_had_killed_it(tallies: Any, saver: str, durability: str):
-    tally = tallies[saver, durability]
+@pytest.mark.parametrize("saver", [*IN_FILES, *ON_SERVER])
+def test_a_killed_thread_ends_as_if_nobody_had_killed_it(request: Any, saver: str, durability: str):
+    tally = request.getfixturevalue("in_files" if saver in IN_FILES else "on_server")[saver, durability]
     assert tally["faults"] == {}
-    assert tally["kills"] >= KILLS
+    assert tally["kills"] >= 6
     assert tally["again"], "no kill came while a task ran whose writes were not kept yet"
 
 
