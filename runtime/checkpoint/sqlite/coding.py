@@ -16,6 +16,9 @@ from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Rows, Scope, wr
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+# A filter looks at so many of the newest checkpoints first.
+_PAGE: Final = 50
+
 # Keys are compared as data and never reach a statement. What can only be meant as SQL is refused all the same, so that
 # whoever passes on a key from outside hears of it.
 _PLAIN_KEY: Final = re.compile(r"[^()=;<>\x00-\x1f]+")
@@ -85,14 +88,23 @@ class Listing(NamedTuple):
         return cls(scope, filter, limit)
 
     def keys(self, layout: Layout, db: sqlite3.Connection, serde: SerializerProtocol) -> Iterator[Key]:
-        """The checkpoints to give, newest first. The database is read now, the filter applied as they are taken."""
-        if self.limit is not None and self.limit <= 0:
+        """The checkpoints to give, newest first. The database is read now.
+
+        Where a filter is to find so many, it looks at a page of the newest before it looks at all.
+        """
+        limit = self.limit
+        if limit is not None and limit <= 0:
             return iter(())
         if not self.filter:
-            return iter([key for key, _ in layout.keys(db, self.scope, self.limit, with_metadata=False)])
-        rows = layout.keys(db, self.scope, None, with_metadata=True)
-        found = (key for key, pair in rows if _matches(layout.load_metadata(serde, pair), self.filter))
-        return islice(found, self.limit)
+            return iter([key for key, _ in layout.keys(db, self.scope, limit, with_metadata=False)])
+        found: list[Key] = []
+        for page in (None,) if limit is None else (_PAGE + 2 * limit, None):
+            rows = layout.keys(db, self.scope, page, with_metadata=True)
+            matching = (key for key, pair in rows if _matches(layout.load_metadata(serde, pair), self.filter))
+            found = [*islice(matching, limit)]
+            if page is not None and len(found) == limit:
+                break
+        return iter(found)
 
 
 def _matches(metadata: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:

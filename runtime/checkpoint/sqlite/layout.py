@@ -222,7 +222,15 @@ class Layout(ABC):
     def keys(
         self, db: sqlite3.Connection, scope: Scope, limit: int | None, *, with_metadata: bool
     ) -> list[tuple[Key, Pair]]:
-        """The checkpoints of a scope, newest first; their metadata only where they are asked for."""
+        """The checkpoints of a scope, newest first; their metadata only where they are asked for.
+
+        With a limit, a thread's cost as much as the namespaces that it has, however many checkpoints are in each.
+        """
+        if limit is not None and scope.thread_id is not None and scope.ns is None:
+            with explained(db, "list", scope.thread_id, scope.checkpoint_id), reading(db):
+                spaces = [scope._replace(ns=ns) for ns in self._namespaces(db, scope.thread_id)]
+                found = [each for s in spaces for each in self.keys(db, s, limit, with_metadata=with_metadata)]
+            return sorted(found, key=lambda each: each[0][2], reverse=True)[:limit]
         limits = [
             ("thread_id = ?", scope.thread_id),
             ("checkpoint_ns = ?", scope.ns),
@@ -415,7 +423,13 @@ class Layout(ABC):
         return needed
 
     def _namespaces(self, db: sqlite3.Connection, thread_id: str) -> list[str]:
-        rows = db.execute(f"SELECT DISTINCT checkpoint_ns FROM {self.checkpoints} WHERE thread_id = ?", (thread_id,))
+        """A thread's namespaces, each found by a look into the index."""
+        following = f"SELECT min(checkpoint_ns) FROM {self.checkpoints} WHERE thread_id = ?1 AND checkpoint_ns"
+        rows = db.execute(
+            f"WITH RECURSIVE spaces (ns) AS ({following} >= '' UNION ALL"
+            f" SELECT ({following} > ns) FROM spaces WHERE ns IS NOT NULL) SELECT ns FROM spaces WHERE ns IS NOT NULL",
+            (thread_id,),
+        )
         return [ns for (ns,) in rows.fetchall()]
 
     def _drop(self, db: sqlite3.Connection, serde: SerializerProtocol, keys: Sequence[Key]) -> None:
