@@ -21,10 +21,10 @@ CONFIG = {"configurable": {"thread_id": "t"}}
 def run(engine: Engine, program: Program) -> list[Line]:
     """Everything that can be seen of the program on this engine."""
     with asyncio.Runner() as runner:
-        return _Performance(engine, program, runner).lines()
+        return Performance(engine, program, runner).lines()
 
 
-class _Performance:
+class Performance:
     """One program on one engine."""
 
     def __init__(self, engine: Engine, program: Program, runner: asyncio.Runner) -> None:

@@ -62,14 +62,15 @@ def function_programs(draw: Draw) -> Program:
     for _ in range(draw(st.integers(1, 3))):
         names = tuple(draw(st.permutations("tuv"))[: draw(st.integers(0, 2))])
         alone = len(names) == 1
+        asks = draw(st.integers(0, 2)) if alone and rarely(draw) else 0
         steps.append(
             Step(
                 names,
-                asks=draw(st.integers(0, 2)) if alone and rarely(draw) else 0,
+                asks=asks,
                 fails=draw(st.sampled_from((1, -1, 2))) if alone and rarely(draw) else 0,
                 tries=draw(st.sampled_from((1, 2))),
                 gives=draw(st.sampled_from(("word", "none", "zero", "empty"))),
-                caught=rarely(draw),
+                caught=rarely(draw) and not asks,  # "answered, then failed"
             )
         )
     spec = Function(tuple(steps), rarely(draw))

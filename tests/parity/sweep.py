@@ -113,7 +113,7 @@ def differences(size: int, number: int) -> list[tuple[int, Difference]]:
         if difference is not None:
             found.append((index, difference))
 
-    _generate(size, number, look, (Phase.generate,))
+    generate(size, number, look)
     return found
 
 
@@ -138,7 +138,7 @@ def minimal(size: int, number: int, index: int, name: str, seconds: float = 20) 
         raise _Found
 
     with suppress(_Found, _Enough):
-        _generate(size, number, look, (Phase.generate, Phase.shrink))
+        generate(size, number, look, (Phase.generate, Phase.shrink))
     return min(best, key=lambda found: len(source(found.program)), default=None)
 
 
@@ -150,7 +150,10 @@ class _Enough(KeyboardInterrupt):
     """The time for growing a program down is over; Hypothesis lets only this kind of exception through at once."""
 
 
-def _generate(size: int, number: int, look: Callable[[Program], None], phases: tuple[Phase, ...]) -> None:
+def generate(
+    size: int, number: int, look: Callable[[Program], None], phases: tuple[Phase, ...] = (Phase.generate,)
+) -> None:
+    """Look at so many programs, made from this seed."""
     options = settings(
         max_examples=size,
         database=None,
