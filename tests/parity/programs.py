@@ -44,7 +44,7 @@ def programs(draw: Draw) -> Program:
     for _ in range(draw(st.integers(0, 3))):
         calls.append(draw(later_calls(graph)))
     calls = [agreed(call, graph, line) for call in calls]
-    if colour == "sync" and can_fail(graph):
+    if line and can_fail(graph):
         calls = [one_at_a_time(call) for call in calls]
     said = next((at for at, call in enumerate(calls) if isinstance(call, Run) and call.input == "command"), len(calls))
     for at, call in enumerate(calls):
@@ -109,7 +109,7 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
             nodes[index] = node._replace(child=None, calls=0)
             continue
         kept += 1
-        if not line and len(nodes) > 1:
+        if not line:
             node = node._replace(child=tame(node.child))
         if any(route.source == node.name for route in graph.routes):
             node = node._replace(child=unleft(node.child))  # "a router after a command from inside"
