@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from runtime._words import PULL
 from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+
+_PULLED: Final = f"~{PULL}, "
+"""How the path of a task begins that a channel has woken; the rest is its node."""
 
 
 def named(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
@@ -36,28 +41,34 @@ def is_whole_deletion(strategy: str) -> bool:
     return strategy == "delete"
 
 
-def unsaveable(channel: str, thread_id: str, cause: TypeError) -> TypeError:
-    """The error that names the channel whose value can't be stored."""
-    return TypeError(f"Channel {channel!r} of thread {thread_id!r} can't be saved. {cause}")
+def unsaveable(channel: str, thread_id: str, cause: TypeError, task_path: str = "") -> TypeError:
+    """The error that names the channel whose value can't be stored, and the node that wrote it if the path tells."""
+    node = task_path.removeprefix(_PULLED) if task_path.startswith(_PULLED) else ""
+    by = f", written by node {node!r}," if node else ""
+    return TypeError(f"Channel {channel!r}{by} of thread {thread_id!r} can't be saved. {cause}")
 
 
 def coded(
-    serde: SerializerProtocol, values: Sequence[tuple[str, Any]], thread_id: str
+    serde: SerializerProtocol, values: Sequence[tuple[str, Any]], thread_id: str, task_path: str = ""
 ) -> list[tuple[str, tuple[str, bytes]]]:
     """Each channel with its value as tag and bytes. TypeError names the first whose value can't be stored."""
     try:
         return [(channel, serde.dumps_typed(value)) for channel, value in values]
     except TypeError as error:
-        raise cannot_save(serde, values, thread_id, error) from error
+        raise cannot_save(serde, values, thread_id, error, task_path) from error
 
 
 def cannot_save(
-    serde: SerializerProtocol, values: Iterable[tuple[str, Any]], thread_id: str, error: TypeError
+    serde: SerializerProtocol,
+    values: Iterable[tuple[str, Any]],
+    thread_id: str,
+    error: TypeError,
+    task_path: str = "",
 ) -> TypeError:
     """The error that names the first channel whose value can't be stored."""
     for channel, value in values:
         try:
             serde.dumps_typed(value)
         except TypeError as cause:
-            return unsaveable(channel, thread_id, cause)
+            return unsaveable(channel, thread_id, cause, task_path)
     return error

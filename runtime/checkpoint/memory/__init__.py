@@ -352,7 +352,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
                 if blob is not value:
                     frozen[channel] = (value, blob)
         except TypeError as error:
-            raise unsaveable(channel, thread_id, error) from error
+            raise unsaveable(channel, thread_id, error, task_path) from error
         with self._lock:
             lineage.add_writes(id, task_id, task_path, pairs)
         return frozen

@@ -139,7 +139,7 @@ def parameters_of(serde: SerializerProtocol, draft: Draft, shallow: bool) -> Par
 
 def writes_of(serde: SerializerProtocol, thread_id: str, ns: str, written: Written) -> Parameters:
     """The parameters of what a task wrote. Of two writes that are no state in one place the last counts."""
-    pairs = coded(serde, written.writes, thread_id)
+    pairs = coded(serde, written.writes, thread_id, written.task_path)
     rows = {WRITES_IDX_MAP.get(name, index): (name, *pair) for index, (name, pair) in enumerate(pairs)}
     return {
         "thread_id": thread_id,

@@ -16,9 +16,11 @@ import json
 import logging
 import pickle
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Final, Literal, Self
 
 from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.serde.frames import is_table
 from runtime.checkpoint.serde.packing import (
     EXT_CONSTRUCTOR_KW_ARGS,
     EXT_CONSTRUCTOR_POS_ARGS,
@@ -30,6 +32,7 @@ from runtime.checkpoint.serde.packing import (
     EXT_PYDANTIC_V2,
     culprit,
     pack,
+    reason,
 )
 from runtime.checkpoint.serde.revival import is_model, is_plain_data, is_record, model, record, reviving, unpack
 from runtime.checkpoint.serde.trust import Symbol, Trust, modern, strict_by_default, symbols, warn_not_rebuilt
@@ -71,8 +74,8 @@ class JsonPlusSerializer(SerializerProtocol):
     True, or None where the environment variable RUNTIME_STRICT_MSGPACK is set. Types that are not revived come back as
     their data. `allowed_json_modules` says the same for old checkpoints; by default none.
 
-    `pickle_fallback=True` pickles what MessagePack can't hold, such as a data frame. Whoever can write to the store can
-    then run code here; use it for stores that only this program writes to.
+    `pickle_fallback=True` pickles what has no form of its own, and values that are data frames, as LangGraph does.
+    Whoever can write to the store can then run code here; use it for stores that only this program writes to.
     """
 
     def __init__(
@@ -109,11 +112,13 @@ class JsonPlusSerializer(SerializerProtocol):
             return "bytes", obj
         if isinstance(obj, bytearray):
             return "bytearray", bytes(obj)
+        if self.pickle_fallback and is_table(obj):  # LangGraph has no other form for it
+            return "pickle", self._pickled(obj)
         try:
             return "msgpack", pack(obj)
         except (TypeError, ValueError, RecursionError) as error:
             if self.pickle_fallback:
-                return "pickle", pickle.dumps(obj)
+                return "pickle", self._pickled(obj)
             raise _not_serializable(obj, error) from error
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
@@ -129,9 +134,14 @@ class JsonPlusSerializer(SerializerProtocol):
         if tag == "json":
             return json.loads(content, object_hook=self._revive_json)
         if tag == "pickle" and self.pickle_fallback:
+            _warn_of_pickle()
             return pickle.loads(content)
         hint = " Pickle runs code: it is read only with pickle_fallback=True." if tag == "pickle" else ""
         raise NotImplementedError(f"Unknown serialization type: {tag!r}.{hint}")
+
+    def _pickled(self, obj: Any) -> bytes:
+        _warn_of_pickle()
+        return pickle.dumps(obj)
 
     def _revive_json(self, value: dict[str, Any]) -> Any:
         """The object that a JSON object stands for, or the JSON object itself."""
@@ -185,6 +195,15 @@ def _revive_langchain(value: dict[str, Any]) -> Any:
         return value
 
 
+@cache
+def _warn_of_pickle() -> None:
+    """Say once what it means that a program asked for pickle."""
+    logger.warning(
+        "A checkpoint is pickled, as pickle_fallback=True asks for: whoever can write to the store can run code here. "
+        "Use it for stores that only this program writes to."
+    )
+
+
 _KNOWN_BY_ITS_TYPE = "Type is not msgpack serializable"
 
 
@@ -193,7 +212,8 @@ def _not_serializable(obj: Any, error: Exception) -> TypeError:
     cls = type(part)
     where = f" at {path}" if path else ""
     module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
-    detail = "" if str(error).startswith(_KNOWN_BY_ITS_TYPE) else f" ({error})"
+    why = reason(part) if str(error).startswith(_KNOWN_BY_ITS_TYPE) else str(error)
+    detail = f" ({why})" if why else ""
     return TypeError(
         f"Type is not serializable: {module}{cls.__qualname__}{where}{detail}. Turn it into plain data before it is "
         "stored, keep it out of the state, or use JsonPlusSerializer(pickle_fallback=True)."

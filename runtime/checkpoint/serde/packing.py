@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 from pathlib import PurePath
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import ormsgpack
 
 from runtime.channels.delta import DeltaSnapshot
+from runtime.checkpoint.serde import frames
 from runtime.checkpoint.serde.trust import stored_name, type_name
 from runtime.types import Interrupt, Send
 
@@ -40,8 +42,7 @@ SCALAR: Final = "S"
 """Stands where an array has its memory order ("C", "F"): the payload is a numpy scalar, no array."""
 
 _OPTIONS: Final = (
-    ormsgpack.OPT_NON_STR_KEYS
-    | ormsgpack.OPT_REPLACE_SURROGATES
+    ormsgpack.OPT_REPLACE_SURROGATES
     | ormsgpack.OPT_PASSTHROUGH_BIG_INT
     | ormsgpack.OPT_PASSTHROUGH_DATACLASS
     | ormsgpack.OPT_PASSTHROUGH_DATETIME
@@ -50,6 +51,8 @@ _OPTIONS: Final = (
 )
 
 Encoder = Callable[[Any], Any]
+
+_PLAIN_KEYS: Final = frozenset({str, float, bool, bytes, type(None)})
 
 # Kinds of numpy dtype whose bytes mean the same in another process. Objects and variable strings are pointers.
 _PLAIN_KINDS: Final = "biufcmMSUV"
@@ -60,7 +63,42 @@ _MAX_REMEMBERED: Final = 4096
 
 def pack(value: Any) -> bytes:
     """The value as MessagePack. TypeError when some part of it can't be packed; see `culprit`."""
-    return ormsgpack.packb(value, default=_encode, option=_OPTIONS)
+    try:
+        return ormsgpack.packb(value, default=_encode, option=_OPTIONS)
+    except TypeError:
+        if not _has_other_keys(value):
+            raise
+    return ormsgpack.packb(_with_pairs(value), default=_encode, option=_OPTIONS | ormsgpack.OPT_NON_STR_KEYS)
+
+
+class _Pairs(NamedTuple):
+    """A dict some of whose keys MessagePack would store as text: dates, enums, UUIDs and others."""
+
+    items: list[tuple[Any, Any]]
+
+
+def _has_other_keys(value: Any) -> bool:
+    """True where a dict among these containers has a key that is no text."""
+    if type(value) is dict:
+        return any(type(key) is not str for key in value) or any(map(_has_other_keys, value.values()))
+    return type(value) in (list, tuple) and any(map(_has_other_keys, value))
+
+
+def _with_pairs(value: Any) -> Any:
+    """The containers, with pairs in the place of dicts whose keys need that."""
+    if type(value) is dict:
+        if all(map(_is_plain_key, value)):
+            return {key: _with_pairs(part) for key, part in value.items()}
+        return _Pairs([(_with_pairs(key), _with_pairs(part)) for key, part in value.items()])
+    return [_with_pairs(part) for part in value] if type(value) in (list, tuple) else value
+
+
+def _is_plain_key(key: Any) -> bool:
+    if type(key) is tuple:
+        return all(map(_is_plain_key, key))
+    if type(key) is int:
+        return -(1 << 63) <= key < 1 << 64
+    return type(key) in _PLAIN_KEYS or (isinstance(key, str) and not isinstance(key, Enum))
 
 
 def culprit(value: Any, path: str = "") -> tuple[str, Any]:
@@ -73,8 +111,27 @@ def culprit(value: Any, path: str = "") -> tuple[str, Any]:
     return path, value
 
 
+def reason(value: Any) -> str:
+    """Why a value can't be packed, where more is known than its type."""
+    try:
+        _encode(value)
+    except _UnknownType:
+        return ""
+    except Exception as error:
+        return str(error)
+    return ""
+
+
+class _UnknownType(TypeError):
+    """There is no form for values of this type."""
+
+    def __init__(self, cls: type) -> None:
+        super().__init__(f"{cls.__module__}.{cls.__qualname__} can't be serialised")
+
+
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
+        yield from ((f".keys()[{place}]", key) for place, key in enumerate(value) if not isinstance(key, str))
         yield from ((f"[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, (list, tuple, deque)):
         yield from ((f"[{index}]", part) for index, part in enumerate(value))
@@ -84,6 +141,8 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield ".arg", value.arg
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         yield from ((f".{field.name}", getattr(value, field.name, None)) for field in dataclasses.fields(value))
+    elif type(value).__module__.partition(".")[0] == "pandas":
+        yield from frames.parts(value)
     elif _is_model(type(value)):
         yield from ((f".{name}", vars(value).get(name)) for name in type(value).model_fields)
 
@@ -102,7 +161,7 @@ def _encode(value: Any) -> Any:
 
 
 def _ext(code: int, *payload: Any) -> ormsgpack.Ext:
-    return ormsgpack.Ext(code, ormsgpack.packb(payload, default=_encode, option=_OPTIONS))
+    return ormsgpack.Ext(code, pack(payload))
 
 
 # -- values of the standard library and the runtime's own --------------------------------------------------------------
@@ -110,6 +169,10 @@ def _ext(code: int, *payload: Any) -> ormsgpack.Ext:
 
 def _by(module: str, name: str, argument: Encoder) -> Encoder:
     return lambda value: _ext(EXT_CONSTRUCTOR_SINGLE_ARG, module, name, argument(value))
+
+
+def _positional(module: str, name: str, arguments: Encoder) -> Encoder:
+    return lambda value: _ext(EXT_CONSTRUCTOR_POS_ARGS, module, name, arguments(value))
 
 
 def _int(value: int) -> Any:
@@ -127,7 +190,7 @@ def _deque(value: deque[Any]) -> Any:
 
 
 def _datetime(value: datetime) -> Any:
-    if isinstance(value.tzinfo, ZoneInfo) and value.tzinfo.key is not None:
+    if value.fold or (isinstance(value.tzinfo, ZoneInfo) and value.tzinfo.key is not None):
         return _ext(EXT_CONSTRUCTOR_KW_ARGS, "datetime", "datetime", _date_fields(value) | _time_fields(value))
     return _ext(EXT_METHOD_SINGLE_ARG, "datetime", "datetime", value.isoformat(), "fromisoformat")
 
@@ -198,6 +261,10 @@ def _snapshot(value: DeltaSnapshot) -> Any:
 _BASIC: Final[dict[type, Encoder]] = {
     int: _int,
     complex: _complex,
+    range: _positional("builtins", "range", lambda value: (value.start, value.stop, value.step)),
+    slice: _positional("builtins", "slice", lambda value: (value.start, value.stop, value.step)),
+    Fraction: _positional("fractions", "Fraction", lambda value: (value.numerator, value.denominator)),
+    _Pairs: _by("builtins", "dict", lambda value: value.items),
     set: _by("builtins", "set", list),
     frozenset: _by("builtins", "frozenset", list),
     deque: _deque,
@@ -249,7 +316,7 @@ def _choose(cls: type) -> Encoder:
     if callable(getattr(cls, "dict", None)):
         module, name = stored_name(cls)
         return lambda value: _ext(EXT_PYDANTIC_V1, module, name, value.dict())
-    raise TypeError(f"{cls.__module__}.{cls.__qualname__} can't be serialised")
+    raise _UnknownType(cls)
 
 
 def _is_model(cls: type) -> bool:
@@ -331,7 +398,7 @@ def _dataclass_encoder(cls: Any) -> Encoder:
 
 
 def _science_encoder(cls: Any) -> Encoder:
-    """Encoders for numpy's arrays and scalars, and for pandas' points in time, where these libraries are imported."""
+    """Encoders for what numpy and pandas hold data in, where these libraries are imported."""
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if numpy is not None:
         if cls is numpy.ndarray or cls is numpy.memmap:
@@ -345,7 +412,12 @@ def _science_encoder(cls: Any) -> Encoder:
             return _by("pandas", "Timedelta", lambda value: value.isoformat())
         if cls is type(pandas.NaT):
             return _by("pandas", "Timestamp", str)
-    raise TypeError(f"{cls.__module__}.{cls.__qualname__} can't be serialised")
+        if cls is type(pandas.NA):
+            return lambda value: _ext(EXT_CONSTRUCTOR_KW_ARGS, frames.MODULE, frames.NAME, {"form": "missing"})
+        tell = frames.teller(cls)
+        if tell is not None:
+            return lambda value: _ext(EXT_CONSTRUCTOR_KW_ARGS, frames.MODULE, frames.NAME, tell(value))
+    raise _UnknownType(cls)
 
 
 def _array(value: Any) -> Any:

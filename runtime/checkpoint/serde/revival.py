@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final
+from inspect import signature
+from typing import Any, Final, NamedTuple
 
 import ormsgpack
 
@@ -111,21 +112,51 @@ def model(cls: Any, data: Any) -> Any:
 
 
 def record(cls: Any, data: dict[str, Any]) -> Any:
-    """A dataclass or named tuple from its fields, those that its constructor does not take included."""
-    late = _late_fields(cls)
-    if not late:
+    """A dataclass or named tuple from its fields, as they were, whatever its constructor takes and makes of them."""
+    makeup = _makeup(cls)
+    if makeup is None:
         return cls(**data)
-    made = cls(**{name: value for name, value in data.items() if name not in late})
-    for name in late & data.keys():
-        object.__setattr__(made, name, data[name])
+    if makeup.asks and makeup.fields <= data.keys():
+        made = object.__new__(cls)
+    else:
+        made = cls(**{name: value for name, value in data.items() if name not in makeup.late})
+    for name in makeup.fields & data.keys():
+        if not _is_still(made, name, data[name]):
+            object.__setattr__(made, name, data[name])
     return made
 
 
+class _Makeup(NamedTuple):
+    """What tells a dataclass whose constructor does more than to keep its arguments."""
+
+    fields: frozenset[str]
+    late: frozenset[str]
+    """The fields that its constructor does not take."""
+    asks: bool
+    """True where it takes what is no field, and needs it."""
+
+
 @lru_cache(maxsize=512)
-def _late_fields(cls: Any) -> frozenset[str]:
-    """The fields of a dataclass that its constructor does not take."""
-    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
-    return frozenset(field.name for field in fields if not field.init)
+def _makeup(cls: Any) -> _Makeup | None:
+    """None for a class that is made of its fields as they are."""
+    kind: Any = cls
+    if not dataclasses.is_dataclass(cls) or hasattr(cls, "__pydantic_fields__"):
+        return None
+    fields = dataclasses.fields(cls)
+    late = frozenset(field.name for field in fields if not field.init)
+    names = frozenset(field.name for field in fields)
+    parameters = signature(kind).parameters.values()
+    asks = any(each.name not in names and each.default is each.empty and each.kind <= 1 for each in parameters)
+    return _Makeup(names, late, asks) if late or asks or hasattr(cls, "__post_init__") else None
+
+
+def _is_still(made: Any, name: str, stored: Any) -> bool:
+    """True where a field holds what was stored, but for lists that the class makes tuples again."""
+    try:
+        held = getattr(made, name)
+        return bool(held is stored or held == stored or (isinstance(stored, list) and held == _frozen(stored)))
+    except Exception:  # it holds nothing, or what can't be compared
+        return False
 
 
 def _built(symbol: Symbol, build: Builder, found: Any, content: Any) -> Any:
@@ -146,6 +177,31 @@ def _from_positional(found: Any, arguments: Any) -> Any:
     if found is Send and len(arguments) == 3:
         return Send(arguments[0], arguments[1], timeout=arguments[2])
     return found(*arguments)
+
+
+def _from_one(found: Any, argument: Any) -> Any:
+    if found is dict:
+        return {_frozen(key): value for key, value in argument}
+    try:
+        return found(argument)
+    except (TypeError, ValueError):
+        if found not in (set, frozenset) and not is_enum(found):
+            raise
+    return found(map(_frozen, argument)) if not is_enum(found) else found(_frozen(argument))
+
+
+def _frozen(value: Any) -> Any:
+    """A part of a set, a key or the value of an enum as it was: its lists were tuples."""
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return type(value)._make(map(_frozen, value))
+    if dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            part = getattr(value, field.name, None)
+            if isinstance(part, list):
+                object.__setattr__(value, field.name, _frozen(part))
+    return value
 
 
 def _from_keywords(found: Any, data: dict[str, Any]) -> Any:
@@ -176,7 +232,7 @@ def _nothing(cls: Any) -> bool:
 
 
 _SORTS: Final[dict[int, _Sort]] = {
-    EXT_CONSTRUCTOR_SINGLE_ARG: _Sort(is_enum, lambda found, argument: found(argument)),
+    EXT_CONSTRUCTOR_SINGLE_ARG: _Sort(is_enum, _from_one),
     EXT_CONSTRUCTOR_POS_ARGS: _Sort(_nothing, _from_positional),
     EXT_CONSTRUCTOR_KW_ARGS: _Sort(is_record, _from_keywords),
     EXT_METHOD_SINGLE_ARG: _Sort(_nothing, lambda found, argument: found(argument)),

@@ -28,10 +28,11 @@ Symbol = tuple[str, str]
 """A module and a name in it (with dots, where a class is nested in another)."""
 
 _BUILT_IN: Final[dict[str, str]] = {
-    "builtins": "complex frozenset int set",
+    "builtins": "complex dict frozenset int range set slice",
     "collections": "deque",
     "datetime": "date datetime time timedelta timezone",
     "decimal": "Decimal",
+    "fractions": "Fraction",
     "ipaddress": "IPv4Address IPv4Interface IPv4Network IPv6Address IPv6Interface IPv6Network",
     "pathlib": "Path PosixPath PurePath PurePosixPath PureWindowsPath WindowsPath",
     "re": "compile",
@@ -49,6 +50,7 @@ _BUILT_IN: Final[dict[str, str]] = {
     "langchain_core.messages.modifier": "RemoveMessage",
     "langchain_core.messages.system": "SystemMessage SystemMessageChunk",
     "langchain_core.messages.tool": "ToolMessage ToolMessageChunk",
+    "runtime.checkpoint.serde.frames": "made",
     "runtime.types": "Command Interrupt Overwrite PregelTask Send StateSnapshot TimeoutPolicy",
     "runtime.store.base": "GetOp Item SearchItem",
 }

@@ -156,7 +156,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     ) -> None:
         thread_id, ns, _ = address(config)
         key = (thread_id, ns, config["configurable"]["checkpoint_id"])
-        rows = write_rows(key, task_id, task_path, coded(self.serde, writes, thread_id))
+        rows = write_rows(key, task_id, task_path, coded(self.serde, writes, thread_id, task_path))
         self._on(lambda layout: layout.put_writes(self.conn, key, rows))
 
     def keep(

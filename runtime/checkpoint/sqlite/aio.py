@@ -137,7 +137,7 @@ class AsyncSqliteSaver(LoopBound):
     ) -> None:
         thread_id, ns, _ = address(config)
         key = (thread_id, ns, config["configurable"]["checkpoint_id"])
-        rows = write_rows(key, task_id, task_path, coded(self.serde, writes, thread_id))
+        rows = write_rows(key, task_id, task_path, coded(self.serde, writes, thread_id, task_path))
         await self._on(lambda layout, db: layout.put_writes(db, key, rows))
 
     async def akeep(

@@ -52,7 +52,9 @@ def histories_of(serde: SerializerProtocol, walk: DeltaWalk) -> Mapping[str, Del
 def rows_of(serde: SerializerProtocol, shelf: Shelf, written: Written) -> Rows:
     """The rows of what a task wrote."""
     id, writes, task_id, task_path = written
-    return write_rows((shelf.thread_id, shelf.ns, id), task_id, task_path, coded(serde, writes, shelf.thread_id))
+    return write_rows(
+        (shelf.thread_id, shelf.ns, id), task_id, task_path, coded(serde, writes, shelf.thread_id, task_path)
+    )
 
 
 class Listing(NamedTuple):

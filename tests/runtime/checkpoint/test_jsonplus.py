@@ -298,8 +298,8 @@ def test_a_masked_array_is_refused_rather_than_stored_without_its_mask():
 
 
 def test_an_error_names_the_type_and_where_it_is():
-    with pytest.raises(TypeError, match=r"pandas\.DataFrame at \['a'\]\[1\]\.anything"):
-        SERDE.dumps_typed({"a": [1, Plan(steps=[], anything=pd.DataFrame())]})
+    with pytest.raises(TypeError, match=r"function at \['a'\]\[1\]\.anything"):
+        SERDE.dumps_typed({"a": [1, Plan(steps=[], anything=lambda: 1)]})
 
 
 def test_a_frame_is_pickled_where_the_program_asks_for_that():
