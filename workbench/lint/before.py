@@ -230,24 +230,20 @@ def no_checkpointer(facts: Facts) -> Iterator[Finding]:
     if not facts.compiled or facts.ns or getattr(graph, "checkpointer", None) not in (None, False):
         return
     asks = list(asking(graph))
-    stops = sorted({one for side in ("before", "after") for one in _breakpoints(graph, side)})
-    if not asks and not stops:
-        return
+    named = [getattr(graph, f"interrupt_{side}_nodes", None) or () for side in ("before", "after")]
+    stops = list(dict.fromkeys(str(name) for one in named if one != "*" for name in one))
     said = [f"{text.listing(asks)} may call interrupt()"] if asks else []
-    said += [f"the run stops at {text.listing(stops)}"] if stops else []
-    yield _finding(
-        facts,
-        "WB108",
-        f"{' and '.join(said)}, but the graph has no checkpointer.",
-        "The run stops there, and no answer can make it go on: nothing of it was kept.",
-        "compile(checkpointer=InMemorySaver()), or a saver of a database, and call it with a thread_id.",
-        tuple(name for name in dict.fromkeys((*asks, *stops)) if name != "*"),
-    )
-
-
-def _breakpoints(graph: Any, side: str) -> Iterable[str]:
-    named = getattr(graph, f"interrupt_{side}_nodes", None) or ()
-    return ("*",) if named == "*" else tuple(map(str, named))
+    if stops or "*" in named:
+        said.append(f"the run stops at {'every node' if '*' in named else text.listing(stops)}")
+    if said:
+        yield _finding(
+            facts,
+            "WB108",
+            f"{' and '.join(said)}, but the graph has no checkpointer.",
+            "The run stops there, and no answer can make it go on: nothing of it was kept.",
+            "compile(checkpointer=InMemorySaver()), or a saver of a database, and call it with a thread_id.",
+            tuple(dict.fromkeys((*asks, *stops))),
+        )
 
 
 def dropped_key(facts: Facts) -> Iterator[Finding]:

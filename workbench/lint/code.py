@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -87,38 +87,43 @@ def _code(function: FunctionType, bound: int) -> Code | None:
     tree = _tree(function)
     if tree is None:
         return None
-    names = [one.arg for one in (*tree.args.posonlyargs, *tree.args.args)][bound:]
+    names = _names_of(tree)[bound:]
     return Code(function, tree, names[0] if names else "", tree.lineno)
 
 
 def _tree(function: FunctionType) -> _Function | None:
+    """The one function that stands in the source where this one was made; None where that cannot be told."""
     code = function.__code__
-    module = _module("".join(linecache.getlines(code.co_filename, function.__globals__)))
-    if module is None:
-        return None
-    wanted = code.co_name
+    source = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    names = code.co_varnames[: code.co_argcount]
     found = [
-        node
-        for node in ast.walk(module)
-        if isinstance(node, _Function)
-        and _first_line(node) == code.co_firstlineno
-        and ("<lambda>" if isinstance(node, ast.Lambda) else node.name) == wanted
-        and [one.arg for one in (*node.args.posonlyargs, *node.args.args)] == list(code.co_varnames[: code.co_argcount])
+        node for node in _functions(source).get((code.co_firstlineno, code.co_name), ()) if _names_of(node) == names
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _names_of(node: _Function) -> tuple[str, ...]:
+    return tuple(one.arg for one in (*node.args.posonlyargs, *node.args.args))
+
+
+@lru_cache(maxsize=64)
+def _functions(source: str) -> Mapping[tuple[int, str], Sequence[_Function]]:
+    """The functions of a source by their first line and name; none where it is no Python: a cell with magics."""
+    try:
+        module = ast.parse(source)
+    except SyntaxError:
+        return {}
+    found: dict[tuple[int, str], list[_Function]] = {}
+    for node in ast.walk(module):
+        if isinstance(node, _Function):
+            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+            found.setdefault((_first_line(node), name), []).append(node)
+    return found
 
 
 def _first_line(node: _Function) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min(node.lineno, *(one.lineno for one in decorators), node.lineno)
-
-
-@lru_cache(maxsize=64)
-def _module(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source) if source else None
-    except SyntaxError:  # a cell with magics, or a file that was changed since
-        return None
 
 
 def silenced(function: FunctionType) -> frozenset[str]:

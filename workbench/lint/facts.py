@@ -42,6 +42,8 @@ class Facts:
         self.graph = graph
         self.ns = ns
         self.builder = topology.builder_of(graph)
+        self._code: dict[str, Code | None] = {}
+        self._answers: dict[str, list[Answer] | None] = {}
 
     # -- shape --------------------------------------------------------------------------------------------------------
 
@@ -100,17 +102,15 @@ class Facts:
         return self._code[name]
 
     @cached_property
-    def _code(self) -> dict[str, Code | None]:
-        return {}
-
-    @cached_property
     def _graphs(self) -> frozenset[str]:
         return frozenset(node.name for node in self.visible if node.kind == "subgraph")
 
     def answers(self, name: str) -> list[Answer] | None:
         """Each answer of a node's code; None where it cannot be read."""
-        found = self.code(name)
-        return None if found is None else code.answers(found)
+        if name not in self._answers:
+            found = self.code(name)
+            self._answers[name] = None if found is None else code.answers(found)
+        return self._answers[name]
 
     def may_go_anywhere(self, name: str) -> bool:
         """True for a node whose code may choose the next one, and does not say which."""
