@@ -25,7 +25,7 @@ _DRAWN = (
     ("langgraph.pregel.main", "Pregel"),
 )
 _SNAPSHOTS = (("runtime.types", "StateSnapshot"), ("langgraph.types", "StateSnapshot"))
-_COMPLETED = ("%graph", "graph", "%why", "why", "%lint", "lint")
+_COMPLETED = ("%graph", "graph", "%why", "why", "%lint", "lint", "%threads", "threads")
 
 Bundle = dict[str, str]
 
@@ -118,6 +118,11 @@ _WHY.add_argument("node", help="a node of that run")
 _WHY.add_argument("--step", type=int, help="the superstep (default: the last in which it ran)")
 _WHY.add_argument("--not", dest="absent", action="store_true", help="say why it did not run")
 
+_THREADS = _Parser("%threads", "Lists the threads in a checkpointer or a database.")
+_THREADS.add_argument(
+    "saver", help="a name of the notebook's (a saver or a graph), an SQLite file, or a postgresql URL"
+)
+
 _LINT = _Parser("%lint", "Says what is amiss in a graph, before it runs. After a run: rec.lint().")
 _LINT.add_argument("name", help="a graph among the notebook's names, compiled or not")
 _LINT.add_argument("--noqa", default="", help="rules that shall not be heard, such as WB105,WB108")
@@ -181,6 +186,25 @@ class WorkbenchMagics(Magics):
         given = _LINT.read(line)
         return None if given is None else _told(lambda: lint(self._named(given.name), noqa=given.noqa))
 
+    @line_magic
+    def threads(self, line: str) -> Any:
+        """Lists the threads in a checkpointer or a database: %threads runs.db."""
+        from workbench import savers  # noqa: PLC0415 - loading the extension must stay quick
+
+        given = _THREADS.read(line)
+        if given is None:
+            return None
+        named = self._ip.user_ns.get(given.saver)
+        saver = getattr(named, "checkpointer", named)
+        if hasattr(saver, "get_tuple"):
+            return savers.frame(savers.threads(saver))
+
+        def read() -> Any:
+            with savers.opened(given.saver) as opened:
+                return savers.frame(savers.threads(opened))
+
+        return _told(read)
+
     def take_over(self) -> None:
         """Registers the formatters and completions, and remembers what was there."""
         for formatter, name, show in self._formatters():
@@ -240,6 +264,9 @@ class WorkbenchMagics(Magics):
             return [*nodes, "--step", "--not"]
         if event.command.lstrip("%") == "lint":
             return [*graphs(self._ip.user_ns), "--noqa"]
+        if event.command.lstrip("%") == "threads":
+            mine = {name: one for name, one in self._ip.user_ns.items() if not name.startswith("_")}
+            return [name for name, one in mine.items() if hasattr(getattr(one, "checkpointer", one), "get_tuple")]
         return [*graphs(self._ip.user_ns), "--xray", "--levels", "--channels", "--direction", "--focus", "--depth"]
 
 

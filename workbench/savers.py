@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pandas as pd
+
 from runtime.checkpoint.sqlite import SqliteSaver, SqliteSaverError
 from workbench.index import is_state
 
-__all__ = ("Kept", "SaverError", "Thread", "checkpoints", "find", "opened", "threads")
+__all__ = ("Kept", "SaverError", "Thread", "checkpoints", "find", "frame", "opened", "threads")
 
 _HEADER: Final = b"SQLite format 3\x00"
 
@@ -107,6 +109,21 @@ def threads(saver: Any) -> list[Thread]:
         newest = saver.get_tuple(place)
         found.append(Thread(id, len(_outline(saver, id)), None if newest is None else _kept(newest)))
     return sorted(found, key=lambda thread: thread.newest.id if thread.newest is not None else "", reverse=True)
+
+
+def frame(found: Sequence[Thread]) -> pd.DataFrame:
+    """Threads as a data frame: thread, checkpoints, step, source, stands (asks, next, ended), next, at (UTC)."""
+    rows = [(one.id, one.checkpoints, *_columns(one.newest)) for one in found]
+    names = ["thread", "checkpoints", "step", "source", "stands", "next", "at"]
+    whole = pd.DataFrame(rows, columns=names)
+    kinds = {name: "Int64" if name in ("checkpoints", "step") else "string" for name in names[:-1]}
+    return whole.astype(kinds).assign(at=pd.to_datetime(whole["at"], utc=True))
+
+
+def _columns(newest: Kept | None) -> tuple[Any, ...]:
+    if newest is None:
+        return (None,) * 5
+    return newest.step, newest.source, newest.stands, ", ".join(newest.next), newest.at or None
 
 
 def checkpoints(saver: Any, thread: str, *, limit: int | None = None) -> list[Kept]:

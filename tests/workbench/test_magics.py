@@ -1,3 +1,4 @@
+import importlib
 import subprocess
 import sys
 from typing import TypedDict
@@ -176,3 +177,17 @@ def test_lint_says_what_is_amiss_in_a_graph(shell, engine):
     assert not shell.run_line_magic("lint", "app --noqa WB101")
     with pytest.raises(UsageError, match="There is no rule 'W1'"):
         shell.run_line_magic("lint", "app --noqa W1")
+
+
+def test_threads_of_a_saver_of_a_graph_and_of_a_file_are_a_frame(shell, engine, tmp_path):
+    path = str(tmp_path / "runs.db")
+    kind = importlib.import_module(f"{engine.name}.checkpoint.sqlite").SqliteSaver
+    with kind.from_conn_string(path) as saver:
+        app = compiled(engine, checkpointer=saver)
+        app.invoke({"x": 0}, {"configurable": {"thread_id": "tea"}})
+        shell.user_ns.update(app=app, saver=saver)
+        for name in ("app", "saver", path):
+            found = shell.run_line_magic("threads", name)
+            assert found[["thread", "checkpoints", "step", "stands"]].values.tolist() == [["tea", 3, 1, "ended"]]
+    with pytest.raises(UsageError, match="There is no database 'tee'"):
+        shell.run_line_magic("threads", "tee")

@@ -234,7 +234,8 @@ def _refusal(serde: Any, value: Any) -> str:
     try:
         serde.dumps_typed(value)
     except Exception as error:  # whatever a serializer raises is its reason
-        return text.shorten(" ".join(str(error).split()) or type(error).__name__, 160).rstrip(".")
+        first = " ".join(str(error).split()).partition(". ")[0]  # what follows is the serializer's way out
+        return text.shorten(first or type(error).__name__, 200).rstrip(".")
     return ""
 
 
