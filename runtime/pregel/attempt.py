@@ -60,7 +60,7 @@ def attempt(run: Run, task: Task) -> Routine[None]:
 
 def finish_idle(run: Run, task: Task) -> bool:
     """Finish a task that runs no code, here and now; False where somebody is to be told of it as of any other."""
-    if run.watches or run.manager is not None:
+    if run.watches or (run.manager is not None and not task.hidden):  # the way in has no run of its own
         return False
     try:
         task.writes = [pair for writer in task.proc.writers for pair in writer(task.input)]
@@ -83,6 +83,7 @@ def _once(run: Run, task: Task) -> Routine[None]:
     if run.manager is not None and not (node.idle and node.hidden):  # the way in makes a run only to hold its branch's
         manager = task.manager = yield Open(task, config)
         config = below(config, manager, 1)
+    left: ParentCommand | None = None
     try:
         try:
             limits = task.timeout or node.timeout
@@ -91,7 +92,7 @@ def _once(run: Run, task: Task) -> Routine[None]:
             output = yield Invoke(node.bound, task.input, config, limits)
         except ParentCommand as up:
             # It comes from a graph that this node runs, and so it is meant for this graph.
-            output = replace(up.args[0], graph=None)
+            left, output = up, replace(up.args[0], graph=None)
         except asyncio.CancelledError as error:
             if run.asynchronous and _is_cancelling():
                 raise
@@ -112,7 +113,7 @@ def _once(run: Run, task: Task) -> Routine[None]:
             yield Close(manager, None, error)
         raise
     if manager is not None:
-        yield Close(manager, output, None)
+        yield Close(manager, None if left is not None else output, left)
 
 
 def _is_cancelling() -> bool:

@@ -26,6 +26,8 @@ DIFFERENCES = {
     "had passed by may be next again.",
     "a replay at exit": "§5.11: a lasting graph goes back to what it was before the checkpoint. There it does not, "
     "when the replay begins before its superstep and is saved at exit.",
+    "a new call of a lasting graph": "§5.8: what a superstep gives to a lasting graph that it calls for the first time "
+    "is taken in. There it is lost where the run was resumed: the graph goes on from its end of an earlier superstep.",
     "questions side by side": "§5.9: all are reported together. In which order they came is a race inside of one task.",
     "messages in pairs": "§5.3: any message in what a node gave is shown. There it is not where a Command's update is "
     "a list of pairs.",

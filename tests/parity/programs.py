@@ -50,6 +50,8 @@ def programs(draw: Draw) -> Program:
     for at, call in enumerate(calls):
         if at > said and isinstance(call, Update):
             calls[at] = Look(subgraphs=True)  # "a word lost on the way"
+    if any(inner.saver is True for inner in within(graph)):
+        graph, calls = uncut(graph), [unmoved(call) for call in calls]  # "a new call of a lasting graph"
     asks = any(node.asks for inner in within(graph) for node in inner.nodes)
     calls = without_used_answers(calls) if asks else calls
     return Program(graph, tuple(calls), saver, colour)
@@ -67,10 +69,12 @@ def function_programs(draw: Draw) -> Program:
             Step(
                 names,
                 asks=asks,
-                fails=draw(st.sampled_from((1, -1, 2))) if alone and rarely(draw) else 0,
+                fails=draw(st.sampled_from((1, -1, 2)))
+                if alone and rarely(draw) and not asks
+                else 0,  # "a used answer"
                 tries=draw(st.sampled_from((1, 2))),
                 gives=draw(st.sampled_from(("word", "none", "zero", "empty"))),
-                caught=rarely(draw) and not asks,  # "answered, then failed"
+                caught=rarely(draw),
             )
         )
     spec = Function(tuple(steps), rarely(draw))
@@ -140,17 +144,22 @@ def calm(graph: Graph, line: bool, depth: int = 0) -> Graph:
 
 def tame(child: Graph) -> Graph:
     """The child without a loop, and with writes that fit each other: failures that would come at no settled moment."""
-    names = [node.name for node in child.nodes]
     nodes = (
         node._replace(writes=fit(node.writes), overwrites=False, child=node.child and tame(node.child))
         for node in child.nodes
     )
-    ahead = tuple(
+    return unlooped(child._replace(nodes=tuple(nodes)))
+
+
+def unlooped(graph: Graph) -> Graph:
+    """The graph with those edges only that lead ahead."""
+    names = [START, *(node.name for node in graph.nodes), END]
+    ahead = (
         (start, end)
-        for start, end in child.edges
-        if start not in names or end == END or names.index(start) < names.index(end)
+        for start, end in graph.edges
+        if not isinstance(start, str) or names.index(start) < names.index(end)
     )
-    return child._replace(nodes=tuple(nodes), edges=ahead)
+    return graph._replace(edges=tuple(ahead))
 
 
 def plain_if(names: set[str]) -> Callable[[To], To]:
@@ -209,6 +218,19 @@ def one_at_a_time(call: Call) -> Call:
     return call
 
 
+def uncut(graph: Graph) -> Graph:
+    """The graph without a stop that a run goes on from by a new superstep: no breakpoint, no loop."""
+    nodes = tuple(node._replace(child=node.child and uncut(node.child)) for node in graph.nodes)
+    return unlooped(graph._replace(nodes=nodes, before=(), after=()))
+
+
+def unmoved(call: Call) -> Call:
+    """The call without what makes a superstep new that a run then goes on with."""
+    if isinstance(call, Update):
+        return Look(subgraphs=True)
+    return call._replace(goto=(), before=(), after=(), limit=9) if isinstance(call, Run) else call
+
+
 def agreed(call: Call, graph: Graph, line: bool) -> Call:
     """The call, or one like it that shows none of the explained differences."""
     if isinstance(call, Update):
@@ -239,7 +261,7 @@ def agreed_update(call: Update, graph: Graph) -> Update:
         tuple((keys, graph.nodes[0].name if keys is None and by is None else by) for keys, by in step)
         for step in steps  # "an edit of nothing by nobody"
     )
-    if len(steps) > 1 or joins(graph):  # "an edit keeps what was next", "a tie with itself"
+    if len(steps) > 1 or joins(graph) or sends(graph):  # "an edit keeps what was next", "a tie with itself"
         steps = tuple(tuple((keys, by or graph.nodes[0].name) for keys, by in step) for step in steps)
     return call._replace(supersteps=steps)
 
@@ -247,6 +269,12 @@ def agreed_update(call: Update, graph: Graph) -> Update:
 def joins(graph: Graph) -> bool:
     """True where a node waits for several."""
     return any(isinstance(start, tuple) for start, _ in graph.edges)
+
+
+def sends(graph: Graph) -> bool:
+    """True where a task may be ordered by a Send."""
+    goals = [*(node.goto for node in graph.nodes), *(answer for route in graph.routes for answer in route.answers)]
+    return any(to.sends is not None for answer in goals for to in answer)
 
 
 def can_fail(graph: Graph) -> bool:

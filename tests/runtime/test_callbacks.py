@@ -200,3 +200,26 @@ def test_a_trace_policy_changes_what_tracers_record_and_nothing_else(colour):
     (node,) = [run for run in traces.roots[0].child_runs if run.name == "a"]
     assert (node.inputs, node.outputs) == ({}, {"hidden": True})
     assert sees.inputs == {"log": ["in"]}
+
+
+def test_a_node_whose_graph_is_left_by_a_command_to_the_parent_ends_its_run_with_that_command(colour):
+    class Ends(BaseCallbackHandler):
+        run_inline = True
+
+        def __init__(self):
+            self.names, self.ended = {}, []
+
+        def on_chain_start(self, serialized, inputs, *, run_id, name=None, **more):
+            self.names[run_id] = name
+
+        def on_chain_end(self, outputs, *, run_id, **more):
+            self.ended.append((self.names[run_id], "output"))
+
+        def on_chain_error(self, error, *, run_id, **more):
+            self.ended.append((self.names[run_id], type(error).__name__))
+
+    child = builder({"leaves": lambda state: Command(graph=Command.PARENT, goto="next")}, [(START, "leaves")]).compile()
+    app = builder({"child": child, "next": says("b")}, [(START, "child")]).compile(name="app")
+    heard = Ends()
+    colour.invoke(app, {"log": []}, {"callbacks": [heard]})
+    assert heard.ended[-3:] == [("child", "ParentCommand"), ("next", "output"), ("app", "output")]
