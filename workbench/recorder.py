@@ -319,6 +319,7 @@ def _finished(freeze: Freezer, event: TaskFinished) -> TaskFinished:
 
 def _updated(freeze: Freezer, event: SuperstepUpdated) -> SuperstepUpdated:
     """The values of untouched channels follow from the changes before, so they are not kept again."""
+    freeze.others_ran()  # reducers, which may change what was written: that of messages gives them ids
     run, ns, step, at, source, writes, changes, _, updated = event
     kept = tuple([_with_value(write, freeze(write.value)) for write in writes])
     made = tuple([_with_value(change, freeze(change.value)) for change in changes])

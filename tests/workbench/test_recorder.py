@@ -293,6 +293,16 @@ def test_messages_are_shared_between_supersteps_and_not_copied_again(engine, bui
     assert values[1][0] is values[2][0]
 
 
+def test_what_a_reducer_adds_to_a_message_is_in_the_values_after_its_barrier(run, engine, built):
+    class Talk(TypedDict):
+        messages: Annotated[list, engine.message.add_messages]
+
+    graph = built((START, "talk"), state=Talk, talk=lambda state: {"messages": [AIMessage("tea")]}).compile()
+    rec = run(graph, {"messages": []})
+    (said,) = rec.values.messages.iloc[-1]
+    assert said.id == rec.output["messages"][0].id is not None
+
+
 def test_a_fork_is_a_second_branch(run, saver, chain):
     graph = chain.compile(checkpointer=saver)
     first = run(graph, {"total": 1}, thread="t")
