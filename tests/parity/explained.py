@@ -28,6 +28,8 @@ DIFFERENCES = {
     "when the replay begins before its superstep and is saved at exit.",
     "a new call of a lasting graph": "§5.8: what a superstep gives to a lasting graph that it calls for the first time "
     "is taken in. There it is lost where the run was resumed: the graph goes on from its end of an earlier superstep.",
+    "a barrier to come": "§5.6: a thread whose tasks have all finished, but whose barrier was not passed, is to be "
+    "gone on with, so they are next. There `next` is (), as where a thread has ended.",
     "questions side by side": "§5.9: all are reported together. In which order they came is a race inside of one task.",
     "messages in pairs": "§5.3: any message in what a node gave is shown. There it is not where a Command's update is "
     "a list of pairs.",
@@ -107,4 +109,5 @@ def shows_explained(graph: Graph | Function, call: Update, state: Any) -> bool:
     if END in names and (len(call.supersteps) > 1 or any(task.result is not None for task in state.tasks)):
         return True
     leading = {start for start, end in graph.edges if end != END} | {route.source for route in graph.routes}
-    return None in names and bool(state.next) and any(node.name not in leading for node in graph.nodes)
+    waits = any(task.result is None for task in state.tasks)
+    return None in names and waits and any(node.name not in leading for node in graph.nodes)

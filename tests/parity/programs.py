@@ -243,8 +243,8 @@ def agreed(call: Call, graph: Graph, line: bool) -> Call:
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
         call = call._replace(durability=None)  # "half a superstep"
-    if call.input != "new" and call.durability == "exit" and can_fail(graph) and not line:
-        call = call._replace(durability=None)  # "cut off at exit", where the task had failed or asked before
+    if call.durability == "exit" and can_fail(graph) and not line:
+        call = call._replace(durability=None)  # "cut off at exit"
     if call.at is not None and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
         call = call._replace(durability=None)  # "a replay at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):
