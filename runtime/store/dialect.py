@@ -89,19 +89,23 @@ class SqlDialect(ABC):
         return _read([Condition(f"SELECT {self.columns} FROM store s")], where)
 
     def search(self, op: SearchOp, query: Numbers | None) -> Read:
+        """The page is made of places alone, as values take long to sort, and then of what is there."""
         where = [*self._under(op.namespace_prefix), *self._conditions(op.filter or {}), *self._living()]
-        page = Condition("LIMIT ? OFFSET ?", (op.limit, op.offset))
-        if query is None:
-            select = Condition(f"SELECT {self.columns} FROM store s")
-            return _read([select], where, [Condition(f"ORDER BY {self.newest}"), page])
-        likeness = self.likeness(query)
-        select = Condition(
-            f"SELECT {self.columns}, max({likeness.sql}) AS score "
-            "FROM store s JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key",
-            likeness.params,
+        order = f"ORDER BY score DESC NULLS LAST, {self.newest}"
+        select, group = Condition("SELECT s.prefix, s.key, NULL AS score FROM store s"), ""
+        if query is not None:
+            likeness, group = self.likeness(query), "GROUP BY s.prefix, s.key "
+            select = Condition(
+                f"SELECT s.prefix, s.key, max({likeness.sql}) AS score "
+                "FROM store s JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key",
+                likeness.params,
+            )
+        page = _read([select], where, [Condition(f"{group}{order} LIMIT ? OFFSET ?", (op.limit, op.offset))])
+        return Read(
+            f"SELECT {self.columns}, found.score FROM ({page.sql}) found "
+            f"JOIN store s ON s.prefix = found.prefix AND s.key = found.key {order}",
+            page.params,
         )
-        order = Condition(f"GROUP BY s.prefix, s.key ORDER BY score DESC NULLS LAST, {self.newest}")
-        return _read([select], where, [order, page])
 
     def namespaces(self, op: ListNamespacesOp) -> Read:
         """The prefixes that begin with all the labels that are asked for; the rest is decided in Python."""
@@ -133,15 +137,16 @@ class SqlDialect(ABC):
                 yield self._comparison(str(key), sign, plain(other))
 
     def _comparison(self, key: str, sign: str, other: Any) -> Condition:
+        known = other == other  # all but what is not a number, which equals nothing and has no order
         if sign == "$eq":
-            return self.equal(key, other)
+            return self.equal(key, other) if known else NEVER
         if sign == "$ne":
-            present, equal = self.present(key), self.equal(key, other)
+            present, equal = self.present(key), self.equal(key, other) if known else NEVER
             return Condition(f"({present.sql} AND NOT {equal.sql})", (*present.params, *equal.params))
         if sign not in _ORDER:
             raise ValueError(f"Unsupported operator: {sign}. A filter knows $eq, $ne, $gt, $gte, $lt and $lte.")
-        if not isinstance(other, (str, int, float)) or other != other:
-            return NEVER  # neither a number nor text: it has no order
+        if not known or not isinstance(other, (str, int, float)):
+            return NEVER
         return self.ordered(key, _ORDER[sign], other)
 
     # -- writing -------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ class PostgresDialect(SqlDialect):
         return Condition(f"({_FIELD} IS NOT NULL)", (key,))
 
     def equal(self, key: str, other: Any) -> Condition:
-        if isinstance(other, float) and not math.isfinite(other):
+        if isinstance(other, float) and math.isinf(other):
             return NEVER  # JSON has no such number
         return Condition(f"({_FIELD} = ?::jsonb)", (key, orjson.dumps(other).decode()))
 

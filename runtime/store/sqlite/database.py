@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from runtime.checkpoint.sqlite.transaction import reading, writing
 from runtime.store.base import Result, TTLConfig
@@ -41,7 +41,7 @@ class Database:
     def run(self, db: sqlite3.Connection, batch: Batch, vectors: Vectors) -> list[Result]:
         """The batch's results. What is read is renewed in a transaction that follows."""
         work = Work(self.ready(db), batch, vectors, self._deserializer)
-        with writing(db) if work.writes else reading(db):
+        with _moment(db, work):
             found = [db.execute(read.sql, read.params).fetchall() for read in work.reads]
             _write(db, work.writes)
         results, renewals = work.results(found)
@@ -55,6 +55,13 @@ class Database:
         dialect = self.ready(db)
         with writing(db):
             return _write(db, dialect.sweeps())
+
+
+def _moment(db: sqlite3.Connection, work: Work) -> AbstractContextManager[None]:
+    """What keeps a batch together: one statement that reads needs nothing."""
+    if work.writes:
+        return writing(db)
+    return reading(db) if len(work.reads) > 1 else nullcontext()
 
 
 def _write(db: sqlite3.Connection, writes: Iterable[Write]) -> int:

@@ -46,19 +46,19 @@ class SqliteDialect(SqlDialect):
         return Condition(f"json_type({_VALUE}, ?) IS NOT NULL", (_path(key),))
 
     def equal(self, key: str, other: Any) -> Condition:
-        if other is None:
-            return Condition(f"(coalesce(json_type({_VALUE}, ?), 'null') = 'null')", (_path(key),))
-        param = orjson.dumps(other).decode() if isinstance(other, (list, dict)) else other
-        return _compared(key, "=", _kinds(other), param)
+        if other is None or isinstance(other, (int, float)):
+            return Condition(f"(json_extract({_VALUE}, ?) IS ?)", (_path(key), other))
+        return _compared(key, "=", _kinds(other), other if isinstance(other, str) else orjson.dumps(other).decode())
 
     def ordered(self, key: str, sign: str, other: float | str) -> Condition:
         return _compared(key, sign, _kinds(other), other)
 
 
 def _compared(key: str, sign: str, kinds: str, param: Any) -> Condition:
+    """The comparison with a field of these kinds. Most rows fail it, so their kind need not be looked at."""
     path = _path(key)
-    sql = f"(json_type({_VALUE}, ?) IN {kinds} AND json_extract({_VALUE}, ?) {sign} ?)"
-    return Condition(sql, (path, path, param))
+    sql = f"(json_extract({_VALUE}, ?) {sign} ? AND json_type({_VALUE}, ?) IN {kinds})"
+    return Condition(sql, (path, param, path))
 
 
 def _kinds(value: Any) -> str:
