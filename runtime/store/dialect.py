@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from runtime.store.base import GetOp, ListNamespacesOp, NamespacePath, SearchOp
 from runtime.store.batches import Batch, Namespace
 from runtime.store.index import Numbers, Vectors
-from runtime.store.sql import Read, Row, Write, as_json, plain, prefix
+from runtime.store.sql import Read, Row, Write, plain, prefix
 
 _ORDER: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
@@ -32,7 +32,7 @@ NEVER: Final = Condition("FALSE")
 class SqlDialect(ABC):
     """A store's statements, in the words of a database.
 
-    `omit_expired` hides what has expired and is not swept yet; `vectors` says that there is a table of them.
+    `omit_expired` hides what has expired and is not swept yet.
     """
 
     columns: ClassVar[str]
@@ -41,12 +41,9 @@ class SqlDialect(ABC):
     """That a prefix lies between two texts."""
     newest: ClassVar[str]
     """The order in which the latest change comes first."""
-    keep: ClassVar[str]
-    """Puts an item, given what `row` says."""
 
-    def __init__(self, *, omit_expired: bool, vectors: bool) -> None:
+    def __init__(self, *, omit_expired: bool) -> None:
         self.omit_expired = omit_expired
-        self.vectors = vectors
 
     # -- a database's own words ----------------------------------------------------------------------------------------
 
@@ -55,20 +52,16 @@ class SqlDialect(ABC):
         """That an item's time has come."""
 
     @abstractmethod
-    def row(self, prefix: str, key: str, value: str, ttl: float | None) -> Sequence[Any]:
-        """The parameters of `keep`."""
+    def puts(self, batch: Batch, vectors: Vectors) -> list[Write]:
+        """What writes a batch's items and their vectors."""
 
     @abstractmethod
     def renewals(self, rows: list[Row]) -> list[Write]:
-        """What gives the items as much time again as they had at first."""
+        """What gives items as much time again as they had at first."""
 
     @abstractmethod
     def likeness(self, query: Numbers) -> Condition:
         """How like the query the vector `v.embedding` is; NULL where that cannot be said."""
-
-    @abstractmethod
-    def vector(self, numbers: Numbers) -> Any:
-        """A vector as the parameter that is stored."""
 
     @abstractmethod
     def present(self, key: str) -> Condition:
@@ -148,39 +141,6 @@ class SqlDialect(ABC):
         if not known or not isinstance(other, (str, int, float)):
             return NEVER
         return self.ordered(key, _ORDER[sign], other)
-
-    # -- writing -------------------------------------------------------------------------------------------------------
-
-    def puts(self, batch: Batch, vectors: Vectors) -> list[Write]:
-        """What writes a batch."""
-        gone = [(prefix(namespace), key) for (namespace, key), op in batch.puts.items() if op.value is None]
-        kept = [
-            self.row(prefix(place[0]), place[1], as_json(place, op.value), op.ttl)
-            for place, op in batch.puts.items()
-            if op.value is not None
-        ]
-        writes = [Write("DELETE FROM store WHERE prefix = ? AND key = ?", gone), Write(self.keep, kept)]
-        if self.vectors:
-            found = [
-                (prefix(namespace), key, name, self.vector(numbers))
-                for (namespace, key), fields in vectors.items.items()
-                for name, numbers in fields
-            ]
-            places = [(prefix(namespace), key) for namespace, key in batch.puts]
-            writes += [
-                Write("DELETE FROM store_vectors WHERE prefix = ? AND key = ?", places),
-                Write("INSERT INTO store_vectors (prefix, key, field_name, embedding) VALUES (?, ?, ?, ?)", found),
-            ]
-        return [write for write in writes if write.rows]
-
-    def sweeps(self) -> list[Write]:
-        """What takes away all that has expired; the last of the statements does so with the items."""
-        sql, params = self.expired()
-        items = Write(f"DELETE FROM store WHERE {sql}", [params])
-        if not self.vectors:
-            return [items]
-        theirs = f"DELETE FROM store_vectors WHERE (prefix, key) IN (SELECT prefix, key FROM store WHERE {sql})"
-        return [Write(theirs, [params]), items]
 
 
 def _read(select: Iterable[Condition], where: Sequence[Condition], rest: Iterable[Condition] = ()) -> Read:

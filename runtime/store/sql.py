@@ -74,6 +74,11 @@ class Work:
         self.writes = dialect.puts(batch, vectors) if batch.puts else []
         """What is to be written after that."""
 
+    @property
+    def atomic(self) -> bool:
+        """Whether it writes more than once, so that all of it must be kept, or nothing."""
+        return sum(len(write.rows) for write in self.writes) > 1
+
     def results(self, found: Sequence[Sequence[Sequence[Any]]]) -> tuple[list[Result], list[Write]]:
         """The operations' results, made of the rows of each read; and what is to be written because it was read."""
         results: list[Result] = [None] * self._size

@@ -97,7 +97,7 @@ class PostgresStore(SweptStore):
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         batch = Batch.of(ops)
         work = self._tables.work(batch, NO_VECTORS if self._tables.index is None else self._tables.index.embed(batch))
-        return self._connected.do(partial(steps.batch, work), atomic=bool(work.writes))
+        return self._connected.do(partial(steps.batch, work), atomic=work.atomic)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """`batch`, in a thread; for async programs there is `AsyncPostgresStore`."""

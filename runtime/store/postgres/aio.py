@@ -83,7 +83,7 @@ class AsyncPostgresStore(AsyncSweptStore):
         batch = Batch.of(ops)
         index = self._tables.index
         work = self._tables.work(batch, NO_VECTORS if index is None else await index.aembed(batch))
-        return await self._connected.do(partial(steps.batch, work), atomic=bool(work.writes))
+        return await self._connected.do(partial(steps.batch, work), atomic=work.atomic)
 
     async def sweep_ttl(self) -> int:
         return await self._connected.do(self._tables.sweep, atomic=False)

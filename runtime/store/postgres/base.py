@@ -56,4 +56,4 @@ class Tables:
         return Work(self._dialect, batch, vectors, self._deserializer)
 
     def sweep(self) -> Steps[int]:
-        return sweep(self._dialect.sweeps()[-1])
+        return sweep(self._dialect.sweep())

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline, Connection, Pipeline
+from psycopg.pq import PipelineStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -71,14 +72,13 @@ class Connected:
     def _answered(self, connection: Connection[Any], asked: Sequence[Read | Write]) -> list[Rows]:
         """The rows of each statement; several are sent in one go."""
         with ExitStack() as stack:
-            if len(asked) > 1 and Pipeline.is_supported():
+            if _several(asked):
                 stack.enter_context(connection.pipeline())
             cursors = [stack.enter_context(connection.cursor(row_factory=tuple_row)) for _ in asked]
+            prepare = _preparing(connection)
             for cursor, statement in zip(cursors, asked, strict=True):
-                if isinstance(statement, Read):
-                    cursor.execute(_in_psycopg(statement.sql), statement.params)
-                else:
-                    cursor.executemany(_in_psycopg(statement.sql), statement.rows)
+                for params in statement.rows if isinstance(statement, Write) else [statement.params]:
+                    cursor.execute(_in_psycopg(statement.sql), params, prepare=prepare)
             return [
                 cursor.fetchall() if isinstance(statement, Read) else ()
                 for cursor, statement in zip(cursors, asked, strict=True)
@@ -88,6 +88,8 @@ class Connected:
     def _scope(self, connection: Connection[Any], atomic: bool) -> Iterator[None]:
         try:
             with ExitStack() as stack:
+                if atomic and Pipeline.is_supported():
+                    stack.enter_context(connection.pipeline())  # so that its beginning and end take no time
                 if atomic or not connection.autocommit:
                     stack.enter_context(connection.transaction())
                 yield
@@ -140,14 +142,13 @@ class AsyncConnected:
 
     async def _answered(self, connection: AsyncConnection[Any], asked: Sequence[Read | Write]) -> list[Rows]:
         async with AsyncExitStack() as stack:
-            if len(asked) > 1 and AsyncPipeline.is_supported():
+            if _several(asked):
                 await stack.enter_async_context(connection.pipeline())
             cursors = [await stack.enter_async_context(connection.cursor(row_factory=tuple_row)) for _ in asked]
+            prepare = _preparing(connection)
             for cursor, statement in zip(cursors, asked, strict=True):
-                if isinstance(statement, Read):
-                    await cursor.execute(_in_psycopg(statement.sql), statement.params)
-                else:
-                    await cursor.executemany(_in_psycopg(statement.sql), statement.rows)
+                for params in statement.rows if isinstance(statement, Write) else [statement.params]:
+                    await cursor.execute(_in_psycopg(statement.sql), params, prepare=prepare)
             return [
                 await cursor.fetchall() if isinstance(statement, Read) else ()
                 for cursor, statement in zip(cursors, asked, strict=True)
@@ -157,6 +158,8 @@ class AsyncConnected:
     async def _scope(self, connection: AsyncConnection[Any], atomic: bool) -> AsyncIterator[None]:
         try:
             async with AsyncExitStack() as stack:
+                if atomic and AsyncPipeline.is_supported():
+                    await stack.enter_async_context(connection.pipeline())
                 if atomic or not connection.autocommit:
                     await stack.enter_async_context(connection.transaction())
                 yield
@@ -167,6 +170,20 @@ class AsyncConnected:
             raise
         if self._pipe is not None:
             await self._pipe.sync()
+
+
+def _several(asked: Sequence[Read | Write]) -> bool:
+    """Whether to send statements in one go, as far as psycopg can."""
+    rows = sum(len(each.rows) if isinstance(each, Write) else 1 for each in asked)
+    return rows > 1 and Pipeline.is_supported()
+
+
+def _preparing(connection: Connection[Any] | AsyncConnection[Any]) -> bool | None:
+    """Whether statements are prepared: as the connection says, but never in a pipeline.
+
+    There psycopg learns too late that what it had prepared went with a transaction that was rolled back.
+    """
+    return None if connection.pgconn.pipeline_status == PipelineStatus.OFF else False
 
 
 @lru_cache(maxsize=512)

@@ -27,7 +27,7 @@ def batch(work: Work) -> Steps[list[Result]]:
     return results
 
 
-def sweep(write: Write) -> Steps[int]:
+def sweep(read: Read) -> Steps[int]:
     """How many items the statement has taken away."""
-    (((gone,),),) = yield [Read(f"WITH gone AS ({write.sql} RETURNING 1) SELECT count(*) FROM gone", write.rows[0])]
+    (((gone,),),) = yield [read]
     return int(gone)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
 
+from runtime.store.batches import Batch
 from runtime.store.dialect import Condition, SqlDialect
-from runtime.store.index import Numbers
-from runtime.store.sql import Row, Write
+from runtime.store.index import Numbers, Vectors
+from runtime.store.sql import Row, Write, as_json, prefix
 from runtime.store.sqlite.vectors import as_blob
 
 _KEY: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -24,23 +24,56 @@ class SqliteDialect(SqlDialect):
     columns = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
     begins = "s.prefix >= ? AND s.prefix < ?"
     newest = "s.updated_at DESC, s.rowid DESC"
-    keep = "INSERT OR REPLACE INTO store (prefix, key, value, expires_at, ttl_minutes) VALUES (?, ?, ?, ?, ?)"
+
+    def __init__(self, *, omit_expired: bool, vectors: bool) -> None:
+        super().__init__(omit_expired=omit_expired)
+        self._vectors = vectors
 
     def expired(self) -> Condition:
         return Condition("expires_at < ?", (_as_text(datetime.now(UTC)),))
 
-    def row(self, prefix: str, key: str, value: str, ttl: float | None) -> Sequence[Any]:
-        return prefix, key, value, None if ttl is None else _from_now(ttl), ttl
+    def puts(self, batch: Batch, vectors: Vectors) -> list[Write]:
+        gone = [(prefix(namespace), key) for (namespace, key), op in batch.puts.items() if op.value is None]
+        kept = [
+            (prefix(place[0]), place[1], as_json(place, op.value), _expiry(op.ttl), op.ttl)
+            for place, op in batch.puts.items()
+            if op.value is not None
+        ]
+        writes = [
+            Write("DELETE FROM store WHERE prefix = ? AND key = ?", gone),
+            Write(
+                "INSERT OR REPLACE INTO store (prefix, key, value, expires_at, ttl_minutes) VALUES (?, ?, ?, ?, ?)",
+                kept,
+            ),
+        ]
+        if self._vectors:
+            found = [
+                (prefix(namespace), key, name, as_blob(numbers))
+                for (namespace, key), fields in vectors.items.items()
+                for name, numbers in fields
+            ]
+            places = [(prefix(namespace), key) for namespace, key in batch.puts]
+            writes += [
+                Write("DELETE FROM store_vectors WHERE prefix = ? AND key = ?", places),
+                Write("INSERT INTO store_vectors (prefix, key, field_name, embedding) VALUES (?, ?, ?, ?)", found),
+            ]
+        return [write for write in writes if write.rows]
 
     def renewals(self, rows: list[Row]) -> list[Write]:
         sql = "UPDATE store SET expires_at = ? WHERE prefix = ? AND key = ? AND ttl_minutes IS NOT NULL"
-        return [Write(sql, [(_from_now(row.ttl_minutes or 0), row.prefix, row.key) for row in rows])]
+        return [Write(sql, [(_expiry(row.ttl_minutes), row.prefix, row.key) for row in rows])]
 
     def likeness(self, query: Numbers) -> Condition:
         return Condition("1 - vec_distance_cosine(v.embedding, ?)", (as_blob(query),))
 
-    def vector(self, numbers: Numbers) -> bytes:
-        return as_blob(numbers)
+    def sweeps(self) -> list[Write]:
+        """What takes away all that has expired; the last of the statements does so with the items."""
+        sql, params = self.expired()
+        items = Write(f"DELETE FROM store WHERE {sql}", [params])
+        if not self._vectors:
+            return [items]
+        theirs = f"DELETE FROM store_vectors WHERE (prefix, key) IN (SELECT prefix, key FROM store WHERE {sql})"
+        return [Write(theirs, [params]), items]
 
     def present(self, key: str) -> Condition:
         return Condition(f"json_type({_VALUE}, ?) IS NOT NULL", (_path(key),))
@@ -83,8 +116,9 @@ def _path(key: str) -> str:
     return "$" + "".join(f'."{field}"' for field in key.split("."))
 
 
-def _from_now(minutes: float) -> str:
-    return _as_text(datetime.now(UTC) + timedelta(minutes=minutes))
+def _expiry(minutes: float | None) -> str | None:
+    """When so many minutes will have passed; never for None."""
+    return None if minutes is None else _as_text(datetime.now(UTC) + timedelta(minutes=minutes))
 
 
 def _as_text(time: datetime) -> str:
