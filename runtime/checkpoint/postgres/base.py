@@ -17,7 +17,7 @@ from runtime.checkpoint.base import (
 from runtime.checkpoint.base.arguments import address, is_whole_deletion, named, several
 from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.postgres import routines
-from runtime.checkpoint.postgres.coding import Scope, keep_of, parameters_of, put_of, writes_of
+from runtime.checkpoint.postgres.coding import Scope, keep_of, put_of, put_statement, writes_statement
 from runtime.checkpoint.postgres.layout import DELETE_THREADS, FULL, Layout
 from runtime.checkpoint.postgres.routines import AT_ONCE, Key, Routine, change
 
@@ -84,9 +84,9 @@ class BasePostgresSaver(BaseCheckpointSaver[str]):
         if metadata.get("counters_since_delta_snapshot"):
             self._check_history()
         draft = put_of(config, checkpoint, metadata, new)
-        parameters = parameters_of(self.serde, draft, self._layout.shallow)
+        statement, parameters = put_statement(self._layout, self.serde, draft)
         thread_id, _, id = draft.key
-        return Work("save", lambda: change(self._layout.put, **parameters), thread_id, id), named(*draft.key)
+        return Work("save", lambda: change(statement, **parameters), thread_id, id), named(*draft.key)
 
     def _keep(
         self,
@@ -100,15 +100,13 @@ class BasePostgresSaver(BaseCheckpointSaver[str]):
         if metadata.get("counters_since_delta_snapshot"):
             self._check_history()
         draft = keep_of(shelf, parent_id, checkpoint, metadata)
-        thread_id, ns, id = draft.key
-        beside = {} if last is None else writes_of(self.serde, thread_id, ns, last)
         try:
-            parameters = parameters_of(self.serde, draft, self._layout.shallow) | beside
+            statement, parameters = put_statement(self._layout, self.serde, draft, last)
         except TypeError as error:
             if last is None:
                 raise
             return self._keep_writes(shelf, last), error
-        statement = self._layout.put_with_writes if beside else self._layout.put
+        thread_id, _, id = draft.key
         return Work("save", lambda: change(statement, **parameters), thread_id, id), None
 
     def _put_writes(
@@ -122,9 +120,13 @@ class BasePostgresSaver(BaseCheckpointSaver[str]):
         return self._write(str(shelf.thread_id), shelf.ns, written)
 
     def _write(self, thread_id: str, ns: str, written: Written) -> Work:
-        parameters = writes_of(self.serde, thread_id, ns, written)
-        statement, id = self._layout.put_writes, written.checkpoint_id
-        return Work("save the writes with", lambda: change(statement, **parameters), thread_id, id)
+        asked = writes_statement(self.serde, thread_id, ns, written)
+        return Work(
+            "save the writes with",
+            routines.nothing if asked is None else lambda: change(asked[0], **asked[1]),
+            thread_id,
+            written.checkpoint_id,
+        )
 
     def _delete_threads(self, thread_ids: Sequence[str]) -> Work:
         ids = [str(id) for id in thread_ids]

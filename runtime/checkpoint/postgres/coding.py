@@ -23,6 +23,8 @@ from runtime.checkpoint.base import (
 )
 from runtime.checkpoint.base.arguments import address, coded, named
 from runtime.checkpoint.base.versions import Version
+from runtime.checkpoint.postgres.layout import Layout, put_writes
+from runtime.checkpoint.postgres.rows import BLOBS, FEW, WRITES
 from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:
@@ -80,8 +82,8 @@ class Draft(NamedTuple):
 
     key: tuple[str, str, str]
     parent_id: str | None
-    taken_from: str | None
-    """The checkpoint whose values in JSON this one has too, but for those of new versions."""
+    takes_over: bool
+    """True where it has its parent's values in JSON, but for those of new versions."""
     frame: Mapping[str, Any]
     metadata: CheckpointMetadata
     values: Mapping[str, Any]
@@ -99,7 +101,7 @@ def put_of(
     frame: dict[str, Any] = {**checkpoint}
     values = frame.pop("channel_values")
     stored = get_serializable_checkpoint_metadata(config, metadata)
-    return Draft((thread_id, ns, checkpoint["id"]), parent_id, None, frame, stored, values, new)
+    return Draft((thread_id, ns, checkpoint["id"]), parent_id, False, frame, stored, values, new)
 
 
 def keep_of(shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, metadata: CheckpointMetadata) -> Draft:
@@ -107,50 +109,62 @@ def keep_of(shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, m
     frame = checkpoint._replace(values={}).whole()
     del frame["channel_values"]
     key, stored = (str(shelf.thread_id), shelf.ns, checkpoint.id), shelf.labelled(metadata)
-    return Draft(key, parent_id, parent_id, frame, stored, checkpoint.values, checkpoint.new)
+    return Draft(key, parent_id, parent_id is not None, frame, stored, checkpoint.values, checkpoint.new)
 
 
-def parameters_of(serde: SerializerProtocol, draft: Draft, shallow: bool) -> Parameters:
-    """The parameters of a checkpoint. TypeError names the channel whose value can't be stored."""
-    (thread_id, ns, id), parent_id, taken_from, frame, metadata, values, new = draft
-    inline = {} if shallow else {name: value for name, value in values.items() if _fits_json(value)}
+def put_statement(
+    layout: Layout, serde: SerializerProtocol, draft: Draft, last: Written | None = None
+) -> tuple[str, Parameters]:
+    """The statement that stores a checkpoint, and what was written last before it.
+
+    TypeError names the channel whose value can't be stored.
+    """
+    (thread_id, ns, id), parent_id, takes_over, frame, metadata, values, new = draft
+    inline = {} if layout.shallow else {name: value for name, value in values.items() if _fits_json(value)}
     apart = [(name, values[name]) for name in new if name in values and name not in inline]
-    pairs = dict(coded(serde, apart, thread_id))
-    if shallow:  # what lies there from before goes
-        pairs |= {name: ("empty", b"") for name in new if name not in pairs}
+    blobs = [(name, str(new[name]), *pair) for name, pair in coded(serde, apart, thread_id)]
+    if layout.shallow:  # what lies there from before goes
+        blobs += [(name, "", "empty", b"") for name in new if name not in values]
     else:  # a mark, by which LangGraph finds a snapshot
         inline |= {name: True for name, value in apart if isinstance(value, DeltaSnapshot)}
-    return {
+    parameters = {
         "thread_id": thread_id,
         "ns": ns,
         "id": id,
         "parent_id": parent_id,
-        "taken_from": taken_from,
-        "frame": json.dumps(frame),
-        "inline": json.dumps(inline),
-        "changed": list(new),
+        "frame": json.dumps({**frame, "channel_values": inline}),
+        "changed": list(new) if takes_over else [],
         "metadata": json_text(metadata, f"the metadata of thread {thread_id!r}"),
-        "channels": list(pairs),
-        "versions": [str(new[name]) for name in pairs],
-        "types": [tag for tag, _ in pairs.values()],
-        "blobs": [data for _, data in pairs.values()],
+        **BLOBS.parameters(blobs),
     }
+    writes = [] if last is None else _write_rows(serde, thread_id, last)
+    if last is not None:
+        parameters |= _written(last, writes)
+    return layout.put(min(len(blobs), FEW + 1), min(len(writes), FEW + 1), takes_over), parameters
 
 
-def writes_of(serde: SerializerProtocol, thread_id: str, ns: str, written: Written) -> Parameters:
-    """The parameters of what a task wrote. Of two writes that are no state in one place the last counts."""
+def writes_statement(
+    serde: SerializerProtocol, thread_id: str, ns: str, written: Written
+) -> tuple[str, Parameters] | None:
+    """The statement that stores what a task wrote, if that is anything."""
+    rows = _write_rows(serde, thread_id, written)
+    parameters = {"thread_id": thread_id, "ns": ns, **_written(written, rows)}
+    return (put_writes(min(len(rows), FEW + 1)), parameters) if rows else None
+
+
+def _write_rows(serde: SerializerProtocol, thread_id: str, written: Written) -> list[Row]:
+    """Of two writes in one place, which are no state, the last counts."""
     pairs = coded(serde, written.writes, thread_id, written.task_path)
-    rows = {WRITES_IDX_MAP.get(name, index): (name, *pair) for index, (name, pair) in enumerate(pairs)}
+    places = {WRITES_IDX_MAP.get(name, index): (name, *pair) for index, (name, pair) in enumerate(pairs)}
+    return [(place, *row) for place, row in places.items()]
+
+
+def _written(written: Written, rows: list[Row]) -> Parameters:
     return {
-        "thread_id": thread_id,
-        "ns": ns,
         "beside": written.checkpoint_id,
         "task_id": written.task_id,
         "task_path": written.task_path,
-        "write_places": list(rows),
-        "write_channels": [name for name, _, _ in rows.values()],
-        "write_types": [tag for _, tag, _ in rows.values()],
-        "write_blobs": [data for _, _, data in rows.values()],
+        **WRITES.parameters(rows),
     }
 
 
@@ -180,33 +194,22 @@ def _fits_json(value: Any) -> bool:
 
 def tuple_of(serde: SerializerProtocol, row: Row) -> CheckpointTuple:
     """A row of `found` as the caller gets it."""
-    thread_id, ns, id, parent_id, checkpoint, metadata, channels, types, blobs, *writes = row
+    thread_id, ns, id, parent_id, checkpoint, metadata, *blobs = row[:9]
     values = checkpoint.get("channel_values") or {}
-    for name, tag, data in _rows(channels, types, blobs):
+    for name, tag, data in _rows(*blobs):
         if values.get(name, True) is True:  # the mark of a snapshot; another value belongs to this very checkpoint
             values[name] = serde.loads_typed((tag, data))
     checkpoint["channel_values"] = values
+    if row[13] is not None:  # an old format, whose queued Sends stand among the writes beside the parent
+        values[TASKS] = [serde.loads_typed(pair) for pair in _rows(*row[13:])]
+        checkpoint["channel_versions"][TASKS] = max(checkpoint["channel_versions"].values(), default=1)
     return CheckpointTuple(
         named(thread_id, ns, id),
         checkpoint,
         metadata,
         None if parent_id is None else named(thread_id, ns, parent_id),
-        [(task_id, name, serde.loads_typed((tag, data))) for task_id, name, tag, data in _rows(*writes)],
+        [(task_id, name, serde.loads_typed((tag, data))) for task_id, name, tag, data in _rows(*row[9:13])],
     )
-
-
-def awaits_sends(row: Row) -> bool:
-    """True for a checkpoint of an old format, whose queued Sends stand among the writes beside its parent."""
-    parent_id, checkpoint = row[3:5]
-    version: int = checkpoint.get("v", 4)
-    return parent_id is not None and version < 4
-
-
-def with_sends(serde: SerializerProtocol, checkpoint: Any, sends: Row) -> None:
-    """Give an old checkpoint the Sends that a row of `SENDS` tells."""
-    versions = checkpoint["channel_versions"]
-    checkpoint["channel_values"][TASKS] = [serde.loads_typed(pair) for pair in zip(*sends[3:5], strict=True)]
-    versions[TASKS] = max(versions.values(), default=1)
 
 
 def histories_of(

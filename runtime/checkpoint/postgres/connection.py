@@ -5,14 +5,17 @@ pool's connections have been looked at. Whoever brings a single connection makes
 
 A connection that does not commit by itself is given a transaction for each piece of work, so that nothing stays behind
 uncommitted; inside a transaction of the program's own, it is the program that commits.
+
+Statements are prepared as the connection says, and never in a pipeline. There psycopg may forget what it has prepared,
+after a table was altered or a transaction rolled back, only when the next statement has been prepared already, and that
+one is gone then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -52,20 +55,15 @@ class PostgresSaverError(psycopg.OperationalError):
         self.sqlstate = error.sqlstate
 
 
-@contextmanager
-def explained(work: Work) -> Iterator[None]:
-    """PostgreSQL's errors with the words for what was being done."""
-    try:
-        yield
-    except psycopg.errors.UndefinedTable as error:
+def explain(work: Work, error: psycopg.Error) -> None:
+    """Say what was being done: as a `PostgresSaverError` where the server or the connection failed, else as a note."""
+    if isinstance(error, psycopg.errors.UndefinedTable):
         error.add_note("Call the saver's setup() once: it makes the tables.")
-        raise
-    except _LOST as error:
+    elif isinstance(error, _LOST):
         raise PostgresSaverError(work, error) from error
-    except psycopg.Error as error:
+    else:
         thread = "" if work.thread_id is None else f" thread {work.thread_id!r}"
         error.add_note(f"This came up when PostgreSQL was asked to {work.verb} checkpoints of{thread}.")
-        raise
 
 
 class Connected:
@@ -75,16 +73,18 @@ class Connected:
         check_pipeline(isinstance(conn, ConnectionPool), pipe)
         self.conn = conn
         self.pipe = pipe
-        self.prepare = preparing(pipe)
         self.lock = threading.RLock()
 
     def do(self, work: Work) -> Any:
         """The result of the work."""
-        with explained(work):
+        try:
             if isinstance(self.conn, ConnectionPool):
                 return self._in_pool(self.conn, work)
             with self.lock:
                 return self._on(self.conn, work)
+        except psycopg.Error as error:
+            explain(work, error)
+            raise
 
     def _in_pool(self, pool: ConnectionPool[Any], work: Work) -> Any:
         with pool.connection() as connection:
@@ -98,24 +98,23 @@ class Connected:
             return self._on(connection, work)
 
     def _on(self, connection: Connection[Any], work: Work) -> Any:
-        with connection.cursor(binary=True, row_factory=tuple_row) as cursor, self._scope(connection, work.atomic):
-            return _drive(cursor, work.begin(), self.prepare)
+        cursor = connection.cursor(binary=True, row_factory=tuple_row)
+        if connection.autocommit and not work.atomic:
+            return self._done(cursor, work)
+        with connection.transaction():
+            return self._done(cursor, work)
 
-    @contextmanager
-    def _scope(self, connection: Connection[Any], atomic: bool) -> Iterator[None]:
+    def _done(self, cursor: psycopg.Cursor[Any], work: Work) -> Any:
+        if self.pipe is None:
+            return _drive(cursor, work.begin(), None)
         try:
-            if atomic or not connection.autocommit:
-                with connection.transaction():
-                    yield
-            else:
-                yield
+            result = _drive(cursor, work.begin(), prepare=False)
         except psycopg.Error:
-            if self.pipe is not None:
-                with suppress(psycopg.Error):  # it tells the same error again; then it takes statements anew
-                    self.pipe.sync()
+            with suppress(psycopg.Error):  # it tells the same error again; then it takes statements anew
+                self.pipe.sync()
             raise
-        if self.pipe is not None:
-            self.pipe.sync()
+        self.pipe.sync()
+        return result
 
 
 def _drive(cursor: psycopg.Cursor[Any], routine: Routine[T], prepare: bool | None) -> T:
@@ -136,16 +135,18 @@ class AsyncConnected:
         check_pipeline(isinstance(conn, AsyncConnectionPool), pipe)
         self.conn = conn
         self.pipe = pipe
-        self.prepare = preparing(pipe)
         self.lock = asyncio.Lock()
 
     async def do(self, work: Work) -> Any:
         """The result of the work."""
-        with explained(work):
+        try:
             if isinstance(self.conn, AsyncConnectionPool):
                 return await self._in_pool(self.conn, work)
             async with self.lock:
                 return await self._on(self.conn, work)
+        except psycopg.Error as error:
+            explain(work, error)
+            raise
 
     async def _in_pool(self, pool: AsyncConnectionPool[Any], work: Work) -> Any:
         async with pool.connection() as connection:
@@ -159,27 +160,23 @@ class AsyncConnected:
             return await self._on(connection, work)
 
     async def _on(self, connection: AsyncConnection[Any], work: Work) -> Any:
-        async with (
-            connection.cursor(binary=True, row_factory=tuple_row) as cursor,
-            self._scope(connection, work.atomic),
-        ):
-            return await _adrive(cursor, work.begin(), self.prepare)
+        cursor = connection.cursor(binary=True, row_factory=tuple_row)
+        if connection.autocommit and not work.atomic:
+            return await self._done(cursor, work)
+        async with connection.transaction():
+            return await self._done(cursor, work)
 
-    @asynccontextmanager
-    async def _scope(self, connection: AsyncConnection[Any], atomic: bool) -> AsyncIterator[None]:
+    async def _done(self, cursor: psycopg.AsyncCursor[Any], work: Work) -> Any:
+        if self.pipe is None:
+            return await _adrive(cursor, work.begin(), None)
         try:
-            if atomic or not connection.autocommit:
-                async with connection.transaction():
-                    yield
-            else:
-                yield
+            result = await _adrive(cursor, work.begin(), prepare=False)
         except psycopg.Error:
-            if self.pipe is not None:
-                with suppress(psycopg.Error):
-                    await self.pipe.sync()
+            with suppress(psycopg.Error):
+                await self.pipe.sync()
             raise
-        if self.pipe is not None:
-            await self.pipe.sync()
+        await self.pipe.sync()
+        return result
 
 
 async def _adrive(cursor: psycopg.AsyncCursor[Any], routine: Routine[T], prepare: bool | None) -> T:
@@ -200,12 +197,3 @@ def check_pipeline(pool: bool, pipe: object) -> None:
             "A pipeline belongs to one connection, and a pool has several. Give the saver the pool alone, or a "
             "connection with its pipeline."
         )
-
-
-def preparing(pipe: object) -> bool | None:
-    """Whether statements are prepared: as the connection says, and never in a pipeline.
-
-    There psycopg may forget what it has prepared, after a table was altered or a transaction rolled back, only when
-    the next statement has been prepared already, and that one is gone then.
-    """
-    return None if pipe is None else False

@@ -20,7 +20,11 @@ Whatever comes from a caller is bound to a statement and never becomes part of i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, NamedTuple
+
+from runtime._words import TASKS
+from runtime.checkpoint.postgres.rows import BLOBS, WRITES
 
 _MIGRATIONS: Final = "CREATE TABLE IF NOT EXISTS checkpoint_migrations (v INTEGER PRIMARY KEY)"
 
@@ -71,9 +75,7 @@ _SHALLOW_MIGRATIONS: Final = (
 _PUT_WRITES: Final = """
     INSERT INTO checkpoint_writes
         (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
-    SELECT %(thread_id)s, %(ns)s, %(beside)s, %(task_id)s, %(task_path)s, idx, channel, type, blob
-    FROM unnest(%(write_places)s::int[], %(write_channels)s::text[], %(write_types)s::text[], %(write_blobs)b::bytea[])
-        AS given (idx, channel, type, blob)
+    SELECT %(thread_id)s, %(ns)s, %(beside)s, %(task_id)s, %(task_path)s, idx, channel, type, blob FROM {given}
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO UPDATE
     SET task_path = EXCLUDED.task_path, channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob
     WHERE EXCLUDED.idx < 0
@@ -81,35 +83,34 @@ _PUT_WRITES: Final = """
 
 _PUT_BLOBS: Final = """
     INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-    SELECT %(thread_id)s, %(ns)s, channel, version, type, blob
-    FROM unnest(%(channels)s::text[], %(versions)s::text[], %(types)s::text[], %(blobs)b::bytea[])
-        AS given (channel, version, type, blob)
+    SELECT %(thread_id)s, %(ns)s, channel, version, type, blob FROM {given}
     ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO UPDATE SET type = EXCLUDED.type, blob = EXCLUDED.blob
 """
 
 _PUT_CHECKPOINT: Final = """
     INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-    VALUES (%(thread_id)s, %(ns)s, %(id)s, %(parent_id)s,
-        %(frame)s::jsonb || jsonb_build_object('channel_values', coalesce((
-            SELECT checkpoint -> 'channel_values' FROM checkpoints
-            WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = %(taken_from)s
-        ), '{}') - %(changed)s::text[] || %(inline)s::jsonb),
-        %(metadata)s::jsonb)
+    VALUES (%(thread_id)s, %(ns)s, %(id)s, %(parent_id)s, {checkpoint}, %(metadata)s::jsonb)
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE
     SET parent_checkpoint_id = EXCLUDED.parent_checkpoint_id, checkpoint = EXCLUDED.checkpoint,
         metadata = EXCLUDED.metadata
 """
 
+_WITH_PARENTS_VALUES: Final = """
+    jsonb_set(%(frame)s::jsonb, '{channel_values}', coalesce((
+        SELECT checkpoint -> 'channel_values' FROM checkpoints
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = %(parent_id)s
+    ), '{}') - %(changed)s::text[] || (%(frame)s::jsonb -> 'channel_values'))
+"""
+
 _SHALLOW_PUT_BLOBS: Final = """
     INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, type, blob)
-    SELECT %(thread_id)s, %(ns)s, channel, type, blob
-    FROM unnest(%(channels)s::text[], %(types)s::text[], %(blobs)b::bytea[]) AS given (channel, type, blob)
+    SELECT %(thread_id)s, %(ns)s, channel, type, blob FROM {given}
     ON CONFLICT (thread_id, checkpoint_ns, channel) DO UPDATE SET type = EXCLUDED.type, blob = EXCLUDED.blob
 """
 
 _SHALLOW_PUT_CHECKPOINT: Final = """
     INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint, metadata)
-    VALUES (%(thread_id)s, %(ns)s, %(frame)s::jsonb, %(metadata)s::jsonb)
+    VALUES (%(thread_id)s, %(ns)s, {checkpoint}, %(metadata)s::jsonb)
     ON CONFLICT (thread_id, checkpoint_ns) DO UPDATE
     SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
 """
@@ -161,8 +162,12 @@ _SHALLOW_DROP: Final = """
 # A subquery with a limit (or, to the same end, an offset) is asked once for each row beside it, by the key of its
 # table. A plain join may become one that reads all that the thread has there.
 _BLOBS: Final = """
-    SELECT array_agg(found.channel), array_agg(found.type), array_agg(found.blob)
-    FROM jsonb_each_text(found_checkpoint.checkpoint -> 'channel_versions') AS named,
+    SELECT array_agg(channel), array_agg(type), array_agg(blob)
+    FROM (SELECT found_checkpoint.checkpoint -> 'channel_values' AS in_json OFFSET 0) AS held,
+    LATERAL (
+        SELECT key, value FROM jsonb_each_text(found_checkpoint.checkpoint -> 'channel_versions')
+        WHERE coalesce(in_json -> key, 'true') = 'true' OFFSET 0
+    ) AS named,
     LATERAL (
         SELECT channel, type, blob FROM checkpoint_blobs
         WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
@@ -176,19 +181,38 @@ _SHALLOW_BLOBS: Final = """
     WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns AND type <> 'empty'
 """
 
+# What a row holds comes packed where it is large, and is unpacked wherever it is named. The path to the whole of it,
+# which is empty, does so once.
 _FIND: Final = """
-    SELECT found_checkpoint.*, blobs.*, writes.*
-    FROM ({{chosen}}) AS found_checkpoint,
+    SELECT found_checkpoint.*, blobs.*, writes.*, sends.*
+    FROM (
+        SELECT thread_id, checkpoint_ns, id, parent_checkpoint_id, checkpoint #> '{{{{}}}}' AS checkpoint, metadata
+        FROM ({{chosen}}) AS chosen OFFSET 0
+    ) AS found_checkpoint,
     LATERAL ({blobs}) AS blobs,
     LATERAL (
         SELECT array_agg(task_id), array_agg(channel), array_agg(type), array_agg(blob) FROM (
-            SELECT task_id, channel, type, blob FROM checkpoint_writes
-            WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
-                AND checkpoint_id = found_checkpoint.id
-            ORDER BY task_path, task_id, idx
+            SELECT task_id, channel, type, blob FROM ({writes} AND checkpoint_id = found_checkpoint.id {key_order})
+            AS beside ORDER BY task_path, task_id, idx
         ) AS in_order
-    ) AS writes
+    ) AS writes,
+    LATERAL (
+        SELECT array_agg(type), array_agg(blob) FROM (
+            SELECT type, blob FROM ({writes} AND checkpoint_id = found_checkpoint.parent_checkpoint_id
+                AND channel = '{sends}' AND (found_checkpoint.checkpoint ->> 'v')::float < 4 {key_order})
+            AS beside ORDER BY task_path, task_id, idx
+        ) AS in_order
+    ) AS sends
 """
+
+_WRITES_OF_FOUND: Final = """
+    SELECT * FROM checkpoint_writes
+    WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
+"""
+
+# In this order the rows come by the table's key. The index on threads, which looks as good as long as the server knows
+# nothing of the tables, would give it all that the thread has written.
+_KEY_ORDER: Final = "ORDER BY task_id, idx OFFSET 0"
 
 _OUTLINE: Final = """
     SELECT found_checkpoint.checkpoint_ns, id, parent_checkpoint_id, checkpoint ->> 'ts', metadata,
@@ -228,14 +252,6 @@ _THESE: Final = """
         WITH ORDINALITY AS asked (of_thread, of_ns, of_id, place)
     JOIN checkpoints ON thread_id = of_thread AND checkpoint_ns = of_ns AND {id} = of_id
     ORDER BY place
-"""
-
-SENDS: Final = """
-    SELECT thread_id, checkpoint_ns, checkpoint_id, array_agg(type ORDER BY task_path, task_id, idx),
-        array_agg(blob ORDER BY task_path, task_id, idx)
-    FROM unnest(%(thread_ids)s::text[], %(namespaces)s::text[], %(ids)s::text[]) AS asked (of_thread, of_ns, of_id)
-    JOIN checkpoint_writes ON thread_id = of_thread AND checkpoint_ns = of_ns AND checkpoint_id = of_id
-    WHERE channel = %(channel)s GROUP BY thread_id, checkpoint_ns, checkpoint_id
 """
 
 # From a checkpoint to its ancestors, for each channel as far as the nearest that holds a value of it.
@@ -278,7 +294,7 @@ UNION ALL (
         SELECT task_path, task_id, idx, type, blob FROM checkpoint_writes
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.checkpoint_id
             AND channel = asked.channel
-        OFFSET 0
+        {key_order}
     ) AS written
     ORDER BY depth DESC, task_path, task_id, idx
 )
@@ -291,11 +307,11 @@ _PARENT: Final = """(
 
 HISTORIES_OF_ONE: Final = (
     _WALK.format(held=_HELD, begin=_PARENT.format(which=" AND checkpoint_id = %(id)s"))
-    + _HISTORIES.format(held=_HELD_BLOB)
+    + _HISTORIES.format(held=_HELD_BLOB, key_order=_KEY_ORDER)
 )  # fmt: skip
 
 HISTORIES_OF_NEWEST: Final = (
-    _WALK.format(held=_HELD, begin=_PARENT.format(which="")) + _HISTORIES.format(held=_HELD_BLOB)
+    _WALK.format(held=_HELD, begin=_PARENT.format(which="")) + _HISTORIES.format(held=_HELD_BLOB, key_order=_KEY_ORDER)
 )  # fmt: skip
 
 ANCESTORS: Final = _WALK.format(held=_HELD, begin="%(id)s") + " SELECT DISTINCT checkpoint_id FROM visited"
@@ -312,18 +328,39 @@ OLDER: Final = """
 """
 
 
+@cache
+def put_writes(count: int) -> str:
+    """Store what a task wrote, in so many rows."""
+    return _PUT_WRITES.format(given=WRITES.source(count))
+
+
 class Layout(NamedTuple):
     """The statements on one of LangGraph's two kinds of tables."""
 
     shallow: bool
     migrations: Sequence[str]
-    put: str
-    put_with_writes: str
-    put_writes: str
+    before_put: str
+    put_blobs: str
+    put_checkpoint: str
     drop: str
     columns: str
     id: str
     find: str
+
+    @cache  # noqa: B019  # there are two of these
+    def put(self, blobs: int, writes: int, takes_over: bool) -> str:
+        """Store a checkpoint with so many blobs, and so many writes that stand beside its parent.
+
+        One that `takes_over` has its parent's values in JSON, but for those of new versions.
+        """
+        parts = [
+            self.before_put,
+            self.put_blobs.format(given=BLOBS.source(blobs)) if blobs else "",
+            put_writes(writes) if writes else "",
+        ]
+        named = ", ".join(f"part{number} AS ({part})" for number, part in enumerate(filter(None, parts)))
+        checkpoint = _WITH_PARENTS_VALUES if takes_over and not self.shallow else "%(frame)s::jsonb"
+        return (f"WITH {named}" if named else "") + self.put_checkpoint.format(checkpoint=checkpoint)
 
     def chosen(self, scope: str, limit: str = "") -> str:
         """The checkpoints of a scope, newest first, by all their columns."""
@@ -359,11 +396,6 @@ class Layout(NamedTuple):
         return f"WHERE {tests}" if tests else ""
 
 
-def _with(*parts: str, then: str) -> str:
-    named = ", ".join(f"part{number} AS ({part})" for number, part in enumerate(parts))
-    return f"WITH {named} {then}"
-
-
 _COPIED: Final = {
     "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob",
     "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
@@ -385,28 +417,32 @@ def copies(shallow: bool) -> list[str]:
     ]
 
 
+def _found_with(blobs: str) -> str:
+    return _FIND.format(blobs=blobs, writes=_WRITES_OF_FOUND, key_order=_KEY_ORDER, sends=TASKS)
+
+
 FULL: Final = Layout(
     shallow=False,
     migrations=_FULL_MIGRATIONS,
-    put=_with(_PUT_BLOBS, then=_PUT_CHECKPOINT),
-    put_with_writes=_with(_PUT_WRITES, _PUT_BLOBS, then=_PUT_CHECKPOINT),
-    put_writes=_PUT_WRITES,
+    before_put="",
+    put_blobs=_PUT_BLOBS,
+    put_checkpoint=_PUT_CHECKPOINT,
     drop=_DROP,
     columns="thread_id, checkpoint_ns, checkpoint_id AS id, parent_checkpoint_id, checkpoint, metadata",
     id="checkpoint_id",
-    find=_FIND.format(blobs=_BLOBS),
+    find=_found_with(_BLOBS),
 )
 
 SHALLOW: Final = Layout(
     shallow=True,
     migrations=_SHALLOW_MIGRATIONS,
-    put=_with(_SHALLOW_DROP_WRITES, _SHALLOW_PUT_BLOBS, then=_SHALLOW_PUT_CHECKPOINT),
-    put_with_writes=_with(_SHALLOW_DROP_WRITES, _PUT_WRITES, _SHALLOW_PUT_BLOBS, then=_SHALLOW_PUT_CHECKPOINT),
-    put_writes=_PUT_WRITES,
+    before_put=_SHALLOW_DROP_WRITES,
+    put_blobs=_SHALLOW_PUT_BLOBS,
+    put_checkpoint=_SHALLOW_PUT_CHECKPOINT,
     drop=_SHALLOW_DROP,
     columns=(
         "thread_id, checkpoint_ns, checkpoint ->> 'id' AS id, NULL::text AS parent_checkpoint_id, checkpoint, metadata"
     ),
     id="checkpoint ->> 'id'",
-    find=_FIND.format(blobs=_SHALLOW_BLOBS),
+    find=_found_with(_SHALLOW_BLOBS),
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from runtime._words import TASKS
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, Outline
 from runtime.checkpoint.base.outline import asking
 from runtime.checkpoint.postgres import layout as sql
@@ -17,10 +16,8 @@ from runtime.checkpoint.postgres.coding import (
     Parameters,
     Row,
     Scope,
-    awaits_sends,
     histories_of,
     tuple_of,
-    with_sends,
 )
 from runtime.checkpoint.postgres.layout import Layout
 from runtime.checkpoint.serde.base import SerializerProtocol
@@ -59,6 +56,11 @@ def change(statement: str, **parameters: Any) -> Routine[None]:
     yield Statement(statement, parameters)
 
 
+def nothing() -> Routine[None]:
+    """Ask for nothing."""
+    yield from ()
+
+
 def set_up(layout: Layout) -> Routine[None]:
     """Make what is missing of the tables, in the one transaction that this must be run in.
 
@@ -77,7 +79,7 @@ def find(layout: Layout, serde: SerializerProtocol, scope: Scope, limit: int) ->
     """The newest checkpoints of a scope, at most `limit`."""
     statement = layout.found(layout.chosen(layout.scope(scope.names()), "LIMIT %(limit)s"))
     rows = yield from read(statement, **scope._asdict(), limit=limit)
-    return (yield from _whole(serde, rows))
+    return [tuple_of(serde, row) for row in rows]
 
 
 def keys(layout: Layout, scope: Scope, limit: int | None) -> Routine[list[Key]]:
@@ -90,7 +92,7 @@ def keys(layout: Layout, scope: Scope, limit: int | None) -> Routine[list[Key]]:
 def these(layout: Layout, serde: SerializerProtocol, asked: Sequence[Key]) -> Routine[list[CheckpointTuple]]:
     """The checkpoints of these keys, those that are still there."""
     rows = yield from read(layout.found(layout.these()), **_columns(asked))
-    return (yield from _whole(serde, rows))
+    return [tuple_of(serde, row) for row in rows]
 
 
 def histories(
@@ -145,19 +147,6 @@ def prune(layout: Layout, thread_ids: Sequence[str]) -> Routine[None]:
             kept = yield from read(sql.ANCESTORS, **place, id=id, channels=list(waiting or ()))
             old = yield from read(sql.OLDER, **place, id=id, kept=[each for (each,) in kept])
             yield from change(layout.drop, **place, ids=[each for (each,) in old])
-
-
-def _whole(serde: SerializerProtocol, rows: Sequence[Row]) -> Routine[list[CheckpointTuple]]:
-    """The checkpoints of rows; those of old formats with the Sends that were queued."""
-    found = [tuple_of(serde, row) for row in rows]
-    old = [((row[0], row[1], row[3]), each) for row, each in zip(rows, found, strict=True) if awaits_sends(row)]
-    if old:
-        queued = yield from read(sql.SENDS, **_columns([*dict(old)]), channel=TASKS)
-        beside = {sends[:3]: sends for sends in queued}
-        for parent, each in old:
-            if parent in beside:
-                with_sends(serde, each.checkpoint, beside[parent])
-    return found
 
 
 def _columns(asked: Sequence[Key]) -> Parameters:
