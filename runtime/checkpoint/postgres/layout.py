@@ -220,15 +220,18 @@ _OUTLINE: Final = """
         ARRAY(
             SELECT ARRAY[task_id, channel] FROM checkpoint_writes
             WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
-                AND checkpoint_id = found_checkpoint.id)
+                AND checkpoint_id = found_checkpoint.id
+            ORDER BY task_id, idx)
     FROM (SELECT {columns} FROM checkpoints WHERE thread_id = %(thread_id)s) AS found_checkpoint
 """
 
 _HELD_NAMES: Final = """
-    SELECT named.key FROM jsonb_each_text(checkpoint -> 'channel_versions') AS named WHERE EXISTS (
+    SELECT named.key FROM jsonb_each_text(checkpoint -> 'channel_versions') AS named, LATERAL (
         SELECT FROM checkpoint_blobs
         WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
-            AND channel = named.key AND version = named.value AND type <> 'empty')
+            AND channel = named.key AND version = named.value AND type <> 'empty'
+        LIMIT 1
+    ) AS found
 """
 
 _SHALLOW_HELD_NAMES: Final = """
@@ -248,10 +251,12 @@ _TESTS: Final = {
 }
 
 _THESE: Final = """
-    SELECT {columns} FROM unnest(%(thread_ids)s::text[], %(namespaces)s::text[], %(ids)s::text[])
-        WITH ORDINALITY AS asked (of_thread, of_ns, of_id, place)
-    JOIN checkpoints ON thread_id = of_thread AND checkpoint_ns = of_ns AND {id} = of_id
-    ORDER BY place
+    SELECT one.* FROM unnest(%(thread_ids)s::text[], %(namespaces)s::text[], %(ids)s::text[])
+        WITH ORDINALITY AS asked (of_thread, of_ns, of_id, place),
+    LATERAL (
+        SELECT {columns} FROM checkpoints
+        WHERE thread_id = of_thread AND checkpoint_ns = of_ns AND {id} = of_id LIMIT 1
+    ) AS one ORDER BY place
 """
 
 # From a checkpoint to its ancestors, for each channel as far as the nearest that holds a value of it.
@@ -278,25 +283,33 @@ _HELD_BLOB: Final = """
 """
 
 _HELD: Final = f"""
-    (coalesce(checkpoint -> 'channel_values' ? asked.channel, false) OR EXISTS (SELECT {_HELD_BLOB}))
+    (coalesce(checkpoint -> 'channel_values' ? asked.channel, false) OR (SELECT true {_HELD_BLOB} LIMIT 1) IS NOT NULL)
 """
 
+# The writes are looked through once, from the oldest checkpoint to the newest, with a map of those that were visited.
+# A join would be planned by what the server knows of the tables, and that may be nothing.
 _HISTORIES: Final = """
-    SELECT asked.channel, NULL AS task_id, held.type, held.blob, checkpoint -> 'channel_values' -> asked.channel
-    FROM visited AS asked
-    JOIN checkpoints ON thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s
-        AND checkpoints.checkpoint_id = asked.checkpoint_id
-    LEFT JOIN LATERAL (SELECT held.type, held.blob {held}) AS held ON true
+    , found AS (
+        SELECT jsonb_object_agg(channel, ids) AS depths, min(oldest) AS oldest, max(newest) AS newest FROM (
+            SELECT channel, jsonb_object_agg(checkpoint_id, depth) AS ids,
+                min(checkpoint_id) AS oldest, max(checkpoint_id) AS newest
+            FROM visited GROUP BY channel
+        ) AS of_each
+    )
+    SELECT asked.channel, NULL AS task_id, blobs.type, blobs.blob, seeds.in_json
+    FROM visited AS asked,
+    LATERAL (
+        SELECT checkpoint, checkpoint -> 'channel_values' -> asked.channel AS in_json FROM checkpoints
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.checkpoint_id LIMIT 1
+    ) AS seeds
+    LEFT JOIN LATERAL (SELECT held.type, held.blob {held} LIMIT 1) AS blobs ON true
     WHERE asked.is_held
 UNION ALL (
-    SELECT asked.channel, written.task_id, written.type, written.blob, NULL
-    FROM visited AS asked, LATERAL (
-        SELECT task_path, task_id, idx, type, blob FROM checkpoint_writes
-        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.checkpoint_id
-            AND channel = asked.channel
-        {key_order}
-    ) AS written
-    ORDER BY depth DESC, task_path, task_id, idx
+    SELECT channel, task_id, type, blob, NULL FROM checkpoint_writes
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s
+        AND checkpoint_id BETWEEN (SELECT oldest FROM found) AND (SELECT newest FROM found)
+        AND channel = ANY(%(channels)s::text[]) AND (SELECT depths FROM found) -> channel ? checkpoint_id
+    ORDER BY ((SELECT depths FROM found) -> channel ->> checkpoint_id)::int DESC, task_path, task_id, idx
 )
 """
 
@@ -307,11 +320,11 @@ _PARENT: Final = """(
 
 HISTORIES_OF_ONE: Final = (
     _WALK.format(held=_HELD, begin=_PARENT.format(which=" AND checkpoint_id = %(id)s"))
-    + _HISTORIES.format(held=_HELD_BLOB, key_order=_KEY_ORDER)
+    + _HISTORIES.format(held=_HELD_BLOB)
 )  # fmt: skip
 
 HISTORIES_OF_NEWEST: Final = (
-    _WALK.format(held=_HELD, begin=_PARENT.format(which="")) + _HISTORIES.format(held=_HELD_BLOB, key_order=_KEY_ORDER)
+    _WALK.format(held=_HELD, begin=_PARENT.format(which="")) + _HISTORIES.format(held=_HELD_BLOB)
 )  # fmt: skip
 
 ANCESTORS: Final = _WALK.format(held=_HELD, begin="%(id)s") + " SELECT DISTINCT checkpoint_id FROM visited"
