@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Final
 
 from runtime.checkpoint.sqlite.transaction import reading, writing
 from runtime.store.base import Result, TTLConfig
@@ -14,6 +15,14 @@ from runtime.store.sql import Deserializer, Work, Write
 from runtime.store.sqlite.dialect import SqliteDialect
 from runtime.store.sqlite.tables import has_vectors, migrate
 from runtime.store.sqlite.vectors import teach
+
+_WAYS_OUT: Final = {
+    sqlite3.SQLITE_BUSY: "Another connection is writing: let it finish, or connect with a longer timeout.",
+    sqlite3.SQLITE_READONLY: "The file can only be read: look at the permissions of the file and of its folder.",
+    sqlite3.SQLITE_FULL: "The disk is full: make room, and try again.",
+    sqlite3.SQLITE_CANTOPEN: "A file of the database can't be opened: look at the permissions of its folder.",
+    sqlite3.SQLITE_IOERR: "The disk refused: look at the disk, and try again.",
+}
 
 
 class Database:
@@ -31,8 +40,7 @@ class Database:
             with suppress(sqlite3.OperationalError):  # it can only be read, or another connection is doing the same
                 if db.execute("PRAGMA journal_mode").fetchone()[0].lower() == "delete":
                     db.execute("PRAGMA journal_mode = WAL")
-            with writing(db):
-                migrate(db, self._with_vectors)
+            migrate(db, self._with_vectors)
             if self._with_vectors:
                 teach(db)
             self._dialect = SqliteDialect(omit_expired=self._omit_expired, vectors=has_vectors(db))
@@ -40,21 +48,35 @@ class Database:
 
     def run(self, db: sqlite3.Connection, batch: Batch, vectors: Vectors) -> list[Result]:
         """The batch's results. What is read is renewed in a transaction that follows."""
-        work = Work(self.ready(db), batch, vectors, self._deserializer)
-        with _moment(db, work):
-            found = [db.execute(read.sql, read.params).fetchall() for read in work.reads]
-            _write(db, work.writes)
-        results, renewals = work.results(found)
-        if renewals:
-            with writing(db):
-                _write(db, renewals)
-        return results
+        with _explained():
+            work = Work(self.ready(db), batch, vectors, self._deserializer)
+            with _moment(db, work):
+                found = [db.execute(read.sql, read.params).fetchall() for read in work.reads]
+                _write(db, work.writes)
+            results, renewals = work.results(found)
+            if renewals:
+                with writing(db):
+                    _write(db, renewals)
+            return results
 
     def sweep(self, db: sqlite3.Connection) -> int:
         """Take away what has expired: how many items."""
-        dialect = self.ready(db)
-        with writing(db):
-            return _write(db, dialect.sweeps())
+        with _explained():
+            dialect = self.ready(db)
+            with writing(db):
+                return _write(db, dialect.sweeps())
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """SQLite's errors, with the way out where the cause is the file's surroundings."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        way_out = _WAYS_OUT.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        if way_out:
+            error.add_note(way_out)
+        raise
 
 
 def _moment(db: sqlite3.Connection, work: Work) -> AbstractContextManager[None]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+from runtime.checkpoint.sqlite.transaction import writing
+
 _TIMES: Final = "created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP"
 
 _ITEMS: Final = (
@@ -30,21 +32,34 @@ _VECTORS: Final = (
 
 
 def migrate(db: sqlite3.Connection, vectors: bool) -> None:
-    """Make the tables, or bring older ones up to date; those of vectors where they are wanted."""
-    _migrate(db, "store_migrations", _ITEMS)
-    if vectors:
-        _migrate(db, "vector_migrations", _VECTORS)
+    """Make the tables, or bring older ones up to date; those of vectors where they are wanted.
+
+    A file that is up to date is only looked at.
+    """
+    if not _pending(db, vectors):
+        return
+    with writing(db):
+        for table, number, statement in _pending(db, vectors):  # another connection may have come first
+            db.execute(f"CREATE TABLE IF NOT EXISTS {table} (v INTEGER PRIMARY KEY)")
+            db.execute(statement)
+            db.execute(f"INSERT INTO {table} (v) VALUES (?)", (number,))
 
 
 def has_vectors(db: sqlite3.Connection) -> bool:
     """Whether there is a table of vectors, so that an item that goes must take its own along."""
-    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'store_vectors'").fetchone() is not None
+    return _exists(db, "store_vectors")
 
 
-def _migrate(db: sqlite3.Connection, table: str, migrations: tuple[str, ...]) -> None:
-    db.execute(f"CREATE TABLE IF NOT EXISTS {table} (v INTEGER PRIMARY KEY)")
-    (done,) = db.execute(f"SELECT coalesce(max(v), -1) FROM {table}").fetchone()
-    for number, statement in enumerate(migrations):
-        if number > done:
-            db.execute(statement)
-            db.execute(f"INSERT INTO {table} (v) VALUES (?)", (number,))
+def _pending(db: sqlite3.Connection, vectors: bool) -> list[tuple[str, int, str]]:
+    """The migrations that are to be done: where each is recorded, its number, its statement."""
+    pending: list[tuple[str, int, str]] = []
+    for table, migrations in [("store_migrations", _ITEMS), *([("vector_migrations", _VECTORS)] if vectors else [])]:
+        done = -1
+        if _exists(db, table):
+            (done,) = db.execute(f"SELECT coalesce(max(v), -1) FROM {table}").fetchone()
+        pending += [(table, number, statement) for number, statement in enumerate(migrations) if number > done]
+    return pending
+
+
+def _exists(db: sqlite3.Connection, table: str) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None

@@ -2,8 +2,10 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langgraph.cache.sqlite import SqliteCache as LangGraphCache
 
 from runtime.cache.base import FullKey
 from runtime.cache.sqlite import SqliteCache
@@ -56,3 +58,14 @@ def test_a_cache_of_langgraph_is_read(tmp_path: Path):
     theirs.set({AB: ([1, "x"], 1000)})
     theirs._conn.close()
     assert SqliteCache[object](path=str(tmp_path / "cache")).get([AB]) == {AB: [1, "x"]}
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(LangGraphCache, SqliteCache), (SqliteCache, LangGraphCache)])
+def test_langgraphs_cache_and_ours_share_a_file(tmp_path: Path, writer: Any, reader: Any):
+    one, other = (cls(path=str(tmp_path / "cache")) for cls in (writer, reader))
+    one.set({A: ({"x": {1}}, None), AB: ([1], 100), (("old",), "k"): (1, -1)})
+    assert other.get([A, AB, (("old",), "k")]) == {A: {"x": {1}}, AB: [1]}
+    other.clear([("a",)])
+    assert one.get([A, AB]) == {AB: [1]}
+    one._conn.close()
+    other._conn.close()

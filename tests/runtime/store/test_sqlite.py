@@ -135,6 +135,29 @@ def test_a_failed_batch_leaves_nothing(store: SqliteStore):
     assert keys(store.search(())) == ["k"]
 
 
+def test_a_locked_file_is_an_error_that_names_the_way_out(file: str):
+    with SqliteStore.from_conn_string(file) as store, closing(sqlite3.connect(file, isolation_level=None)) as other:
+        store.put(("a",), "k", {})
+        store.conn.execute("PRAGMA busy_timeout = 0")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked") as caught:
+            store.put(("a",), "k", {"new": 1})
+        other.execute("ROLLBACK")
+        assert any("longer timeout" in note for note in caught.value.__notes__)
+        assert [item.value for item in store.search(())] == [{}]
+
+
+def test_a_file_that_can_only_be_read_is_read(file: str):
+    with SqliteStore.from_conn_string(file) as store:
+        store.put(("a",), "k", {"x": 1})
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as conn:
+        store = SqliteStore(conn)
+        assert store.get(("a",), "k").value == {"x": 1}  # type: ignore[union-attr]
+        with pytest.raises(sqlite3.OperationalError, match="readonly") as caught:
+            store.put(("a",), "k", {})
+    assert any("permissions" in note for note in caught.value.__notes__)
+
+
 # -- one file with LangGraph -------------------------------------------------------------------------------------------
 
 
