@@ -60,10 +60,10 @@ def _chosen(state: State) -> str:
 
 
 def _router(engine: Any, one: dict[str, Any]) -> tuple[Any, ...]:
-    first = next(iter(one["to"] or ["__end__"]))
+    answers = list(one["to"] or ["__end__"])
 
     def route(state: State) -> str:
-        return first
+        return answers[0]
 
     if one["via"] == "literal":
         route.__annotations__["return"] = Literal[tuple(one["to"])]

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from workbench.lint import after, before, code
+from workbench.lint import after, before, code, joins
 from workbench.lint.facts import Facts
 from workbench.lint.finding import Finding, Findings, Rule
 
 __all__ = ("RULES", "Finding", "Findings", "Rule", "lint", "lint_run")
 
-RULES: Final = (*before.RULES, *after.RULES)
+RULES: Final = (*before.RULES, *joins.RULES, *after.RULES)
 """Every rule: its code, and what it finds in a few words."""
 
 
@@ -50,7 +50,7 @@ def _found(graph: Any, ns: str, above: tuple[int, ...]) -> Iterator[Finding]:
             f"A {type(graph).__name__} is no graph that can be read: it has no nodes. "
             "Pass what compile() gave, or the builder itself."
         )
-    for rule in before.RULES:
+    for rule in (*before.RULES, *joins.RULES):
         yield from (one for one in rule.find(facts) if not _silenced(facts, one))
     for name, inner in facts.inner.items():
         if id(inner) not in above:

@@ -25,7 +25,7 @@ def unreachable(facts: Facts) -> Iterator[Finding]:
         return
     ahead = walks.ahead(facts)
     for node in facts.visible:
-        if node.name in reached:
+        if node.name in reached or node.kind == "handler":
             continue
         joins = [join for join in facts.shape.joins if join.target == node.name and set(join.sources) & reached]
         lacking = sorted({source for join in joins for source in join.sources} - reached)

@@ -10,14 +10,25 @@ from workbench.topology import END, START, Join
 Ways = dict[str, set[str]]
 
 
-def ahead(facts: Facts) -> Ways:
+def ahead(facts: Facts, leaving_out: Router | None = None) -> Ways:
     """Each node with those to which a run may go from it: by edges, and by the commands that its code names.
 
-    The targets of joins are not among them, for it takes all members to go on.
+    The targets of joins are not among them, for it takes all members to go on; nor those of the router left out.
     """
     ways: Ways = {START: set(), **{name: set(facts.gotos(name)) for name in facts.specs}}
+    out = (leaving_out.source, leaving_out.name) if leaving_out is not None else None
     for edge in facts.shape.edges:
-        ways.setdefault(edge.source, set()).add(edge.target)
+        if (edge.source, edge.router) != out:
+            ways.setdefault(edge.source, set()).add(edge.target)
+    return ways
+
+
+def plain(facts: Facts) -> Ways:
+    """Each node with the targets of its plain edges, which are taken each time."""
+    ways: Ways = {}
+    for edge in facts.shape.edges:
+        if edge.kind == "plain" and not edge.implied:
+            ways.setdefault(edge.source, set()).add(edge.target)
     return ways
 
 
@@ -42,7 +53,7 @@ def reached(facts: Facts) -> frozenset[str] | None:
 def closed(facts: Facts, there: Set[str]) -> frozenset[str]:
     """The nodes, of those that are there, from which no run can come to an end."""
     behind: Ways = {}
-    for source, targets in _with_joins(ahead(facts), facts.shape.joins).items():
+    for source, targets in with_joins(ahead(facts), facts.shape.joins).items():
         for target in targets:
             behind.setdefault(target, set()).add(source)
     ending = {END, *(name for name in there if name in facts.specs and _may_end(facts, name))}
@@ -56,14 +67,10 @@ def closed(facts: Facts, there: Set[str]) -> frozenset[str]:
 
 def certain_loops(facts: Facts) -> list[frozenset[str]]:
     """The loops that a run never leaves, once it is in one: of plain edges, and of joins all of whose members loop."""
-    plain: Ways = {}
-    for edge in facts.shape.edges:
-        if edge.kind == "plain" and not edge.implied:
-            plain.setdefault(edge.source, set()).add(edge.target)
     found = []
-    for outer in components(facts.specs, _with_joins(plain, facts.shape.joins)):
+    for outer in components(facts.specs, with_joins(plain(facts), facts.shape.joins)):
         whole = [join for join in facts.shape.joins if outer.issuperset((*join.sources, join.target))]
-        ways = _with_joins(plain, whole)
+        ways = with_joins(plain(facts), whole)
         found += [loop for loop in components(outer, ways) if not any(_may_stop(facts, name) for name in loop)]
     return found
 
@@ -88,7 +95,8 @@ def _from(name: str, ways: Mapping[str, Set[str]], within: Set[str]) -> set[str]
     return found
 
 
-def _with_joins(ways: Mapping[str, Set[str]], joins: Iterable[Join]) -> Ways:
+def with_joins(ways: Mapping[str, Set[str]], joins: Iterable[Join]) -> Ways:
+    """The ways, and from each member of a join to its target, as if the others had come."""
     found = {source: set(targets) for source, targets in ways.items()}
     for join in joins:
         for source in join.sources:
@@ -107,9 +115,7 @@ def _may_end(facts: Facts, name: str) -> bool:
     """True for a node after which nothing need follow."""
     if _may_stop(facts, name) or facts.may_go_anywhere(name) or name in facts.inner:
         return True
-    if any(edge.source == name and edge.kind == "plain" and not edge.implied for edge in facts.shape.edges):
-        return False
-    if any(name in join.sources for join in facts.shape.joins):
+    if plain(facts).get(name) or any(name in join.sources for join in facts.shape.joins):
         return False
     routers = [router for router in facts.routers if router.source == name]
     told = facts.answers(name)
@@ -132,7 +138,7 @@ def together(facts: Facts) -> Iterator[tuple[frozenset[str], tuple[str, ...]]]:
     Plain edges are taken each time, so their targets stand in every group.
     """
     for source in (START, *facts.specs):
-        plain = {e.target for e in facts.shape.edges if e.source == source and e.kind == "plain" and not e.implied}
+        taken = plain(facts).get(source, set())
         chosen: list[tuple[set[str], tuple[str, ...]]] = [(set(), ())]
         for router in facts.routers:
             if router.source == source:
@@ -141,7 +147,7 @@ def together(facts: Facts) -> Iterator[tuple[frozenset[str], tuple[str, ...]]]:
         commands = [one for one in facts.answers(source) or () if one.command and not one.leaves]
         chosen += [({*(one.goes or ()), *one.sends, *one.many}, one.many) for one in commands]
         for targets, many in chosen:
-            yield frozenset(plain | targets) & frozenset(facts.specs), tuple(one for one in many if one in facts.specs)
+            yield frozenset(taken | targets) & frozenset(facts.specs), tuple(one for one in many if one in facts.specs)
 
 
 def levels(facts: Facts, group: frozenset[str]) -> Iterator[frozenset[str]]:

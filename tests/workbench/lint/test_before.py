@@ -367,6 +367,80 @@ def test_a_finding_in_a_nested_graph_says_where(engine):
     assert (found.ns, found.where) == ("desk", "desk: b")
 
 
+def test_a_join_of_a_node_that_a_router_may_skip(engine):
+    def route(state) -> str:
+        return "check" if state.get("x") else "__end__"
+
+    nodes = {"draft": says("draft"), "check": says("check"), "print": says("print")}
+    both = [("__start__", "draft")]
+    routers = [("__start__", route, ["check", "__end__"])]
+    broken = graph(engine, nodes, both, routers, joins=[(["draft", "check"], "print")])
+    assert broken.compile().invoke({"x": 0})["log"] == ["draft"]
+    (found,) = lint(broken)
+    assert (found.code, found.nodes) == ("WB110", ("print",))
+    assert found.what == "Where router route chooses END, check never runs, and print waits for it beside draft."
+    mended = graph(engine, {"draft": nodes["draft"], "check": nodes["check"]}, both, routers)
+    mended.add_node("print", says("print"), defer=True).add_edge("draft", "print").add_edge("check", "print")
+    assert mended.compile().invoke({"x": 0})["log"] == ["draft", "print"]
+    assert mended.compile().invoke({"x": 1})["log"] == ["check", "draft", "print"]
+    assert not lint(mended)
+
+
+def test_a_join_of_nodes_that_are_chosen_together_or_not_at_all(engine):
+    def route(state):
+        return ["a", "b"] if state.get("x") else "__end__"
+
+    nodes = {"a": says("a"), "b": says("b"), "c": says("c")}
+    made = graph(engine, nodes, routers=[("__start__", route, ["a", "b", "__end__"])], joins=[(["a", "b"], "c")])
+    assert made.compile().invoke({"x": 1})["log"] == ["a", "b", "c"]
+    assert not lint(made)
+
+
+def test_a_command_beside_a_plain_edge(engine):
+    def check(state):
+        if state.get("x"):
+            return engine.types.Command(goto="__end__", update={"log": ["stop"]})
+        return {"log": ["on"]}
+
+    broken = graph(engine, {"check": check, "pay": says("pay")}, [("__start__", "check"), ("check", "pay")])
+    assert broken.compile().invoke({"x": 1})["log"] == ["stop", "pay"]
+    (found,) = lint(broken)
+    assert (found.code, found.nodes) == ("WB111", ("check",))
+    assert found.what == "check goes on to END by a command, and has a plain edge to pay."
+
+    def checks(state):
+        if state.get("x"):
+            return engine.types.Command(goto="__end__", update={"log": ["stop"]})
+        return engine.types.Command(goto="pay", update={"log": ["on"]})
+
+    mended = graph(engine, {"check": checks, "pay": says("pay")}, [("__start__", "check")])
+    assert mended.compile().invoke({"x": 1})["log"] == ["stop"]
+    assert not lint(mended)
+
+
+def test_an_error_handler_before_a_join(engine):
+    def fails(state):
+        raise ConnectionError
+
+    def guesses(state):
+        return {"log": ["guess"]}
+
+    def guesses_and_goes(state):
+        return engine.types.Command(goto="report", update={"log": ["guess"]})
+
+    def made(handler):
+        new = graph(engine, {"north": says("north"), "report": says("report")}, [("__start__", "north")])
+        new.add_node("west", fails, error_handler=handler).add_edge("__start__", "west")
+        return new.add_edge(["north", "west"], "report")
+
+    broken = made(guesses)
+    assert sorted(broken.compile().invoke({})["log"]) == ["guess", "north"]
+    (found,) = lint(broken)
+    assert (found.code, found.nodes) == ("WB112", ("west",))
+    assert "report" in made(guesses_and_goes).compile().invoke({})["log"]
+    assert not lint(made(guesses_and_goes))
+
+
 @pytest.fixture
 def saver_of():
     def make(engine):
