@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
+from workbench.lint.asking import may_ask
 from workbench.lint.facts import Facts, Router, asking
 from workbench.topology import END, START, Join
 
@@ -108,7 +109,8 @@ def _may_stop(facts: Facts, name: str) -> bool:
     """True for a node at which a run waits for a person, or leaves the graph."""
     node = facts.shape.node(name)
     nested = facts.inner.get(name)
-    return node.asks or bool(node.pauses) or facts.leaves(name) or (nested is not None and any(asking(nested)))
+    asks = node.asks or may_ask(facts.runnable(name)) or (nested is not None and any(asking(nested)))
+    return asks or bool(node.pauses) or facts.leaves(name)
 
 
 def _may_end(facts: Facts, name: str) -> bool:

@@ -313,6 +313,31 @@ def test_a_loop_that_asks_a_person_in_each_round_is_no_finding(engine):
     assert not lint(made)
 
 
+class Desk:
+    """Asks from deep inside."""
+
+    def __init__(self, engine):
+        self.engine = engine
+
+    def node(self, state):
+        return {"log": [self.ask()]}
+
+    def ask(self):
+        interrupt = self.engine.types.interrupt
+        return interrupt("and now?")
+
+
+def test_a_loop_that_may_ask_deep_inside_is_no_finding(engine):
+    desk = Desk(engine)
+
+    def through(state):
+        return desk.node(state)
+
+    for node in (desk.node, through):
+        made = graph(engine, {"a": plain, "b": node}, [("__start__", "a"), ("a", "b"), ("b", "a")])
+        assert not lint(made)
+
+
 def test_interrupt_without_a_checkpointer(engine, saver_of):
     def asks(state):
         return {"log": [engine.types.interrupt("ok?")]}
