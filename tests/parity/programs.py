@@ -228,7 +228,10 @@ def unmoved(call: Call) -> Call:
     """The call without what makes a superstep new that a run then goes on with."""
     if isinstance(call, Update):
         return Look(subgraphs=True)
-    return call._replace(goto=(), before=(), after=(), limit=9) if isinstance(call, Run) else call
+    if not isinstance(call, Run):
+        return call
+    durability = call.durability if call.durability != "exit" else None  # "a replay at exit", in a later call too
+    return call._replace(goto=(), before=(), after=(), limit=9, durability=durability)
 
 
 def agreed(call: Call, graph: Graph, line: bool) -> Call:
@@ -245,8 +248,6 @@ def agreed(call: Call, graph: Graph, line: bool) -> Call:
         call = call._replace(durability=None)  # "half a superstep"
     if call.durability == "exit" and can_fail(graph) and not line:
         call = call._replace(durability=None)  # "cut off at exit"
-    if call.at is not None and call.durability == "exit" and any(inner.saver is True for inner in within(graph)):
-        call = call._replace(durability=None)  # "a replay at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):
         call = call._replace(at=None)  # "an earlier stop answered again"
     return call
