@@ -53,6 +53,8 @@ def programs(draw: Draw) -> Program:
     if any(inner.saver is True for inner in within(graph)):
         graph, calls = uncut(graph), [unmoved(call) for call in calls]  # "a new call of a lasting graph"
     asks = any(node.asks for inner in within(graph) for node in inner.nodes)
+    if any(node.asks and fails(node) for inner in within(graph) for node in inner.nodes):  # "answered, then failed"
+        calls = [call._replace(input="answers") if is_plain_answer(call) else call for call in calls]
     calls = without_used_answers(calls) if asks else calls
     return Program(graph, tuple(calls), saver, colour)
 
@@ -216,6 +218,11 @@ def one_at_a_time(call: Call) -> Call:
         case Update():
             return call._replace(supersteps=tuple(step[:1] for step in call.supersteps))
     return call
+
+
+def is_plain_answer(call: Call) -> bool:
+    """True for an answer without a name, to whatever is asked."""
+    return isinstance(call, Run) and call.input == "answer"
 
 
 def uncut(graph: Graph) -> Graph:
