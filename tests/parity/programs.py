@@ -247,7 +247,7 @@ def agreed(call: Call, graph: Graph, line: bool) -> Call:
         return agreed_update(call, graph)
     if not isinstance(call, Run):
         return call
-    if call.durability in (None, "async") and any("heap" in inner.keys or joins(inner) for inner in within(graph)):
+    if call.durability != "sync" and any("heap" in inner.keys or joins(inner) for inner in within(graph)):
         call = call._replace(durability="sync")  # "a late save"
     if call.durability == "sync" and any(inner.saver is False for inner in within(graph)):
         call = call._replace(durability="async")  # "sync without a saver"
