@@ -2,6 +2,9 @@
 
 from typing import Annotated, Any
 
+import langgraph.config
+import langgraph.graph
+import langgraph.store.sqlite
 import pytest
 from typing_extensions import TypedDict
 
@@ -9,6 +12,7 @@ from runtime.config import get_store
 from runtime.graph import START, StateGraph
 from runtime.runtime import Runtime
 from runtime.store.base import BaseStore
+from runtime.store.sqlite import SqliteStore
 from tests.runtime.store.conftest import KINDS, AsyncFace, Opener
 
 
@@ -86,3 +90,22 @@ def test_a_sync_node_of_an_async_run_waits_for_the_store_from_its_thread(open_st
     face = open_store()
     graph = chain(SYNC, store=face.store)
     assert face.await_(graph.ainvoke({"read": []}))["read"] == SEEN
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["LangGraph's store in our graph", "our store in LangGraph's"])
+def test_stores_and_graphs_of_both_libraries_go_together(ours: bool):
+    graph = StateGraph if ours else langgraph.graph.StateGraph
+    kind: Any = langgraph.store.sqlite.SqliteStore if ours else SqliteStore
+
+    def put(state: State, *, store):  # type: ignore[no-untyped-def]  # both take it by its name
+        store.put(("memories",), "parameter", {"n": 1})
+        return {"read": ["parameter"]}
+
+    def read(state: State) -> dict[str, list[str]]:
+        store = get_store() if ours else langgraph.config.get_store()
+        return {"read": [item.key for item in store.search(("memories",), filter={"n": 1})]}
+
+    with kind.from_conn_string(":memory:") as store:
+        store.setup()
+        compiled = graph(State).add_sequence([put, read]).add_edge(START, "put").compile(store=store)
+        assert compiled.invoke({"read": []}) == {"read": ["parameter", "parameter"]}

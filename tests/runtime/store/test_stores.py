@@ -12,6 +12,68 @@ Open = Callable[..., Any]
 
 HOSTILE = ("%", "_", "*", "[a]", "a'b", 'a"b', "') OR 1=1 --", "a\\", "A", "é", " ", "a/b", "$", "?", "%s", "{}")
 
+FILTERS: list[tuple[dict[str, Any], bool]] = [
+    ({"x": 1}, True),
+    ({"x": 1.0}, True),
+    ({"x": 2}, False),
+    ({"x": "1"}, False),
+    ({"x": {"$gt": 0, "$lt": 2}}, True),
+    ({"x": {"$gte": 2}}, False),
+    ({"x": {"$gt": 0.5}}, True),
+    ({"x": {"$lt": float("inf")}}, True),
+    ({"x": {"$lt": 10**100}}, True),
+    ({"x": {"$gt": float("nan")}}, False),
+    ({"x": float("nan")}, False),
+    ({"n": float("nan")}, False),
+    ({"x": {"$ne": float("nan")}}, True),
+    ({"x": float("inf")}, False),
+    ({"x": {"$ne": float("inf")}}, True),
+    ({"x": {"$gt": "a"}}, False),
+    ({"x": {"$eq": 1}, "y": {"$ne": 1}}, True),
+    ({"x": {"$eq": 1}, "y": {"$ne": "b"}}, False),
+    ({"x": {"$ne": 1}}, False),
+    ({"x": {"$ne": "1"}}, True),
+    ({"y": "b"}, True),
+    ({"y": {"$gt": "a"}}, True),
+    ({"y": {"$gte": "b", "$lte": "b"}}, True),
+    ({"y": {"$lt": "B"}}, False),
+    ({"y": {"$gt": 0}}, False),
+    ({"l": [1, 2]}, True),
+    ({"l": (1, 2)}, True),
+    ({"l": {"$eq": [1, 2]}}, True),
+    ({"l": {"$ne": [1, 2]}}, False),
+    ({"l": [1]}, False),
+    ({"l": "[1,2]"}, False),
+    ({"l": {"$gt": 0}}, False),
+    ({"n": None}, True),
+    ({"n": {"$ne": None}}, False),
+    ({"n": {"$ne": 1}}, True),
+    ({"x": None}, False),
+    ({"t": True}, True),
+    ({"t": False}, False),
+    ({"no": 1}, False),
+    ({"no": {"$gt": 1}}, False),
+    ({"d": {"$gt": 1}}, False),
+    ({"d": {"$eq": {"z": 1}}}, True),
+    ({"d": {"$ne": {"z": 1}}}, False),
+    ({}, True),
+]
+"""Filters, and whether they find the item of the test that asks for them."""
+
+LISTED: list[tuple[dict[str, Any], list[tuple[str, ...]]]] = [
+    ({}, [("a",), ("a", "b"), ("a", "c", "d"), ("a b",), ("e",)]),
+    ({"prefix": ("a",)}, [("a",), ("a", "b"), ("a", "c", "d")]),
+    ({"prefix": ("a", "*")}, [("a", "b"), ("a", "c", "d")]),
+    ({"prefix": ("*", "c")}, [("a", "c", "d")]),
+    ({"suffix": ("*", "d")}, [("a", "c", "d")]),
+    ({"prefix": ("a",), "suffix": ("b",)}, [("a", "b")]),
+    ({"max_depth": 2}, [("a",), ("a", "b"), ("a", "c"), ("a b",), ("e",)]),
+    ({"max_depth": 1, "offset": 1}, [("a b",), ("e",)]),
+    ({"limit": 1}, [("a",)]),
+    ({"limit": 0}, []),
+]
+"""What may be asked of the namespaces of the test that asks for them, and those that are found."""
+
 
 def keys(found: Any) -> list[str]:
     return sorted(item.key for item in found)
@@ -113,70 +175,22 @@ def test_pages_of_a_search_hold_every_item_once(store: Any):
     assert keys(item for page in pages for item in page) == ["1", "2", "3", "4", "5"]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_namespace_and_a_key_are_data(store: Any, text: str):
-    store.put((text, "x"), text, {"v": text})
+def test_a_namespace_and_a_key_are_data(store: Any):
     store.put(("other",), "k", {"v": "other"})
-    assert store.get((text, "x"), text).value == {"v": text}
-    assert [item.namespace for item in store.search((text,))] == [(text, "x")]
-    assert store.list_namespaces(suffix=(text, "x")) == [(text, "x")]
-    assert keys(store.search((), filter={"v": text})) == [text]
-    store.delete((text, "x"), text)
+    for text in HOSTILE:
+        store.put((text, "x"), text, {"v": text})
+        assert store.get((text, "x"), text).value == {"v": text}
+        assert [item.namespace for item in store.search((text,))] == [(text, "x")]
+        assert keys(store.search((), filter={"v": text})) == [text]
+    for text in HOSTILE:
+        assert text == "*" or store.list_namespaces(prefix=(text,)) == [(text, "x")]
+        store.delete((text, "x"), text)
     assert keys(store.search(())) == ["k"]
 
 
-@pytest.mark.parametrize(
-    ("filter", "found"),
-    [
-        ({"x": 1}, True),
-        ({"x": 1.0}, True),
-        ({"x": 2}, False),
-        ({"x": "1"}, False),
-        ({"x": {"$gt": 0, "$lt": 2}}, True),
-        ({"x": {"$gte": 2}}, False),
-        ({"x": {"$gt": 0.5}}, True),
-        ({"x": {"$lt": float("inf")}}, True),
-        ({"x": {"$lt": 10**100}}, True),
-        ({"x": {"$gt": float("nan")}}, False),
-        ({"x": float("nan")}, False),
-        ({"n": float("nan")}, False),
-        ({"x": {"$ne": float("nan")}}, True),
-        ({"x": float("inf")}, False),
-        ({"x": {"$ne": float("inf")}}, True),
-        ({"x": {"$gt": "a"}}, False),
-        ({"x": {"$eq": 1}, "y": {"$ne": 1}}, True),
-        ({"x": {"$eq": 1}, "y": {"$ne": "b"}}, False),
-        ({"x": {"$ne": 1}}, False),
-        ({"x": {"$ne": "1"}}, True),
-        ({"y": "b"}, True),
-        ({"y": {"$gt": "a"}}, True),
-        ({"y": {"$gte": "b", "$lte": "b"}}, True),
-        ({"y": {"$lt": "B"}}, False),
-        ({"y": {"$gt": 0}}, False),
-        ({"l": [1, 2]}, True),
-        ({"l": (1, 2)}, True),
-        ({"l": {"$eq": [1, 2]}}, True),
-        ({"l": {"$ne": [1, 2]}}, False),
-        ({"l": [1]}, False),
-        ({"l": "[1,2]"}, False),
-        ({"l": {"$gt": 0}}, False),
-        ({"n": None}, True),
-        ({"n": {"$ne": None}}, False),
-        ({"n": {"$ne": 1}}, True),
-        ({"x": None}, False),
-        ({"t": True}, True),
-        ({"t": False}, False),
-        ({"no": 1}, False),
-        ({"no": {"$gt": 1}}, False),
-        ({"d": {"$gt": 1}}, False),
-        ({"d": {"$eq": {"z": 1}}}, True),
-        ({"d": {"$ne": {"z": 1}}}, False),
-        ({}, True),
-    ],
-)
-def test_a_filter_compares_fields(store: Any, filter: dict[str, Any], found: bool):
+def test_a_filter_compares_fields(store: Any):
     store.put(("a",), "k", {"x": 1, "y": "b", "d": {"z": 1}, "l": [1, 2], "n": None, "t": True})
-    assert bool(store.search(("a",), filter=filter)) is found
+    assert [f for f, found in FILTERS if bool(store.search(("a",), filter=f)) is not found] == []
 
 
 def test_an_unknown_operator_is_refused(store: Any):
@@ -185,26 +199,11 @@ def test_an_unknown_operator_is_refused(store: Any):
         store.search(("a",), filter={"x": {"$near": 1}})
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ({}, [("a",), ("a", "b"), ("a", "c", "d"), ("a b",), ("e",)]),
-        ({"prefix": ("a",)}, [("a",), ("a", "b"), ("a", "c", "d")]),
-        ({"prefix": ("a", "*")}, [("a", "b"), ("a", "c", "d")]),
-        ({"prefix": ("*", "c")}, [("a", "c", "d")]),
-        ({"suffix": ("*", "d")}, [("a", "c", "d")]),
-        ({"prefix": ("a",), "suffix": ("b",)}, [("a", "b")]),
-        ({"max_depth": 2}, [("a",), ("a", "b"), ("a", "c"), ("a b",), ("e",)]),
-        ({"max_depth": 1, "offset": 1}, [("a b",), ("e",)]),
-        ({"limit": 1}, [("a",)]),
-        ({"limit": 0}, []),
-    ],
-)
-def test_namespaces_are_listed(store: Any, asked: dict[str, Any], found: list[tuple[str, ...]]):
+def test_namespaces_are_listed(store: Any):
     for namespace in [("e",), ("a", "c", "d"), ("a",), ("a b",), ("a", "b")]:
         store.put(namespace, "k", {})
         store.put(namespace, "k2", {})
-    assert store.list_namespaces(**asked) == found
+    assert [(asked, store.list_namespaces(**asked)) for asked, _ in LISTED] == LISTED
 
 
 def test_a_namespace_matches_from_either_end_only(store: Any):
