@@ -218,8 +218,8 @@ class Overlay(BaseCheckpointSaver[Any]):
     def _history(self, config: RunnableConfig, channels: Sequence[str]) -> _Routine[Mapping[str, DeltaChannelHistory]]:
         walk = DeltaWalk(channels)
         found = (yield from self._get(config)) if channels else None
-        while found is not None and found.parent_config is not None and walk.open:
-            parent = yield _Call(self.top, "get_tuple", (found.parent_config,))
+        while (config_above := walk.parent_of(found)) is not None and found is not None:
+            parent = yield _Call(self.top, "get_tuple", (config_above,))
             if parent is None:
                 asked = {"config": found.config, "channels": sorted(walk.open)}
                 return walk.continued((yield _Call(self.base, "get_delta_channel_history", (), asked)))

@@ -116,8 +116,10 @@ def _owner_stays(nested: Outline, spaces: Mapping[str, Any], kept: Mapping[str, 
 
 def _history(space: Mapping[str, Outline], outline: Outline) -> Iterator[str]:
     """The ancestors whose writes the delta channels of a checkpoint are made of."""
+    met = {outline.id}
     waiting = set(outline.metadata.get("counters_since_delta_snapshot") or ()) - outline.held
-    while waiting and (parent := space.get(outline.parent_id or "")) is not None:
+    while waiting and (parent := space.get(outline.parent_id or "")) is not None and parent.id not in met:
+        met.add(parent.id)
         yield parent.id
         waiting -= parent.held
         outline = parent

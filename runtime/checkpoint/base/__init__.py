@@ -437,8 +437,8 @@ class BaseCheckpointSaver(Generic[V]):
         """
         walk = DeltaWalk(channels)
         found = self.get_tuple(config) if channels else None
-        while found is not None and found.parent_config is not None and walk.open:
-            found = self.get_tuple(found.parent_config)
+        while (parent := walk.parent_of(found)) is not None:
+            found = self.get_tuple(parent)
             if found is not None:
                 walk.visit(found.pending_writes or (), found.checkpoint["channel_values"])
         return walk.histories()
@@ -448,8 +448,8 @@ class BaseCheckpointSaver(Generic[V]):
     ) -> Mapping[str, DeltaChannelHistory]:
         walk = DeltaWalk(channels)
         found = await self.aget_tuple(config) if channels else None
-        while found is not None and found.parent_config is not None and walk.open:
-            found = await self.aget_tuple(found.parent_config)
+        while (parent := walk.parent_of(found)) is not None:
+            found = await self.aget_tuple(parent)
             if found is not None:
                 walk.visit(found.pending_writes or (), found.checkpoint["channel_values"])
         return walk.histories()
@@ -483,13 +483,21 @@ class BaseCheckpointSaver(Generic[V]):
 class DeltaWalk:
     """Collects channels' writes on the way from a checkpoint to its ancestors, nearest first."""
 
-    __slots__ = ("_seeds", "_writes", "open")
+    __slots__ = ("_met", "_seeds", "_writes", "open")
 
     def __init__(self, channels: Sequence[str]) -> None:
         self.open = set(channels)
         """The channels whose seed has not been met yet."""
         self._writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
         self._seeds: dict[str, Any] = {}
+        self._met: set[str] = set()
+
+    def parent_of(self, found: CheckpointTuple | None) -> RunnableConfig | None:
+        """The config of the ancestor to visit next; None at the end, also where a damaged store leads in a circle."""
+        if found is None or not self.open or found.checkpoint["id"] in self._met:
+            return None
+        self._met.add(found.checkpoint["id"])
+        return found.parent_config
 
     def visit(self, writes: Collection[PendingWrite], values: Mapping[str, Any]) -> None:
         """Take an ancestor's pending writes, in their order; its values close the channels that they hold."""

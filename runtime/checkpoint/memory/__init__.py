@@ -28,6 +28,7 @@ from runtime.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import is_whole_deletion, named, several, unsaveable
+from runtime.checkpoint.base.unreadable import Reading, checked_metadata
 from runtime.checkpoint.base.versions import Version, following
 from runtime.checkpoint.memory.blobs import Blob, freeze, thaw
 from runtime.checkpoint.memory.lineage import Held, Lineage, Record, record_of
@@ -408,15 +409,21 @@ class InMemorySaver(BaseCheckpointSaver[str]):
     def _tuple(self, thread_id: str, ns: str, held: Held, config: RunnableConfig | None = None) -> CheckpointTuple:
         record, checkpoint, values, writes = held
         serde = self.serde
-        checkpoint["channel_values"] = {channel: thaw(blob, serde) for channel, blob in values.items()}
-        if record.extras is not None:
-            checkpoint |= self._thaw(record.extras)
+        with Reading(thread_id, ns, record.id) as reading:
+            reading.part = "a value"
+            checkpoint["channel_values"] = {channel: thaw(blob, serde) for channel, blob in values.items()}
+            if record.extras is not None:
+                checkpoint |= self._thaw(record.extras)
+            reading.part = "the metadata"
+            metadata = checked_metadata(self._thaw(record.metadata))
+            reading.part = "a write"
+            pending = [(task_id, channel, thaw(blob, serde)) for task_id, channel, blob, _ in writes]
         return CheckpointTuple(
             config or named(thread_id, ns, record.id),
             checkpoint,  # type: ignore[arg-type]  # the keys of Checkpoint, and what else was stored with it
-            self._thaw(record.metadata),
+            metadata,
             None if record.parent_id is None else named(thread_id, ns, record.parent_id),
-            [(task_id, channel, thaw(blob, serde)) for task_id, channel, blob, _ in writes],
+            pending,
         )
 
     def _thaw(self, blob: Blob) -> Any:

@@ -117,7 +117,11 @@ class Lineage:
 
     def ancestors(self, record: Record) -> Iterator[Record]:
         """The parent, its parent, and so on, as far as they are kept."""
+        met = {record.id}
         while record.parent_id is not None and (parent := self.records.get(record.parent_id)) is not None:
+            if parent.id in met:
+                return
+            met.add(parent.id)
             yield parent
             record = parent
 

@@ -93,7 +93,7 @@ def _array(array: Any) -> Told:
         periods = pandas.PeriodIndex(array)
         return {"form": "periods", "ordinals": periods.asi8, "freq": periods.freqstr}
     if isinstance(dtype, pandas.IntervalDtype):
-        return {"form": "intervals", "left": array.left, "right": array.right, "closed": array.closed}
+        return {"form": "intervals", "left": array.left.array, "right": array.right.array, "closed": array.closed}
     if type(array).__name__ in _MASKED:
         absent, numpy_dtype = array.isna(), dtype.numpy_dtype
         return {"form": "masked", "values": array.to_numpy(numpy_dtype, na_value=numpy_dtype.type(0)), "absent": absent}
@@ -159,10 +159,22 @@ def _made_series(pandas: Any, index: Any, data: Any, name: Any, attrs: dict[Any,
 
 
 def _kept(pandas: Any, data: Any, index: Any) -> Any:
+    data = _values(pandas, data)
+    if len(data) != len(index):
+        raise ValueError(f"{len(data)} values stand at {len(index)} places")
     return pandas.Series(data, index=index, dtype=data.dtype)
 
 
+def _values(pandas: Any, data: Any) -> Any:
+    """The data, which are an array: a range or a scalar would become as long as the bytes say."""
+    arrays = (pandas.api.extensions.ExtensionArray, sys.modules["numpy"].ndarray)
+    if not isinstance(data, arrays) or data.ndim != 1:
+        raise TypeError(f"an array is stored here, and not {type(data).__name__}")
+    return data
+
+
 def _made_index(pandas: Any, data: Any, name: Any, freq: str | None) -> Any:
+    data = _values(pandas, data)
     index = pandas.Index(data, dtype=data.dtype, name=_key(name))
     if freq is not None:
         index.freq = freq
@@ -170,10 +182,12 @@ def _made_index(pandas: Any, data: Any, name: Any, freq: str | None) -> Any:
 
 
 def _made_multi(pandas: Any, levels: list[Any], codes: list[Any], names: list[Any]) -> Any:
+    codes = [_values(pandas, each) for each in codes]
     return pandas.MultiIndex(levels=levels, codes=codes, names=[_key(name) for name in names])
 
 
 def _made_masked(pandas: Any, values: Any, absent: Any) -> Any:
+    values, absent = _values(pandas, values), _values(pandas, absent)
     [name] = [name for name, kinds in _MASKED.items() if values.dtype.kind in kinds]
     return getattr(pandas.arrays, name)(values, absent)
 
@@ -184,15 +198,17 @@ def _made_text(pandas: Any, texts: list[Any], storage: str, nullable: bool) -> A
         dtype = pandas.StringDtype(storage, na_value=absent)
     except ImportError:  # written where pyarrow was
         dtype = pandas.StringDtype("python", na_value=absent)
+    if not isinstance(texts, list):
+        raise TypeError(f"texts are stored here, and not {type(texts).__name__}")
     return pandas.array(texts, dtype=dtype)
 
 
 def _made_zoned(pandas: Any, values: Any, unit: str, zone: Any) -> Any:
-    return pandas.DatetimeIndex(values).as_unit(unit).tz_localize("UTC").tz_convert(zone).array
+    return pandas.DatetimeIndex(_values(pandas, values)).as_unit(unit).tz_localize("UTC").tz_convert(zone).array
 
 
 def _made_categories(pandas: Any, codes: Any, categories: Any, ordered: bool) -> Any:
-    return pandas.Categorical.from_codes(codes, categories=categories, ordered=ordered)
+    return pandas.Categorical.from_codes(_values(pandas, codes), categories=categories, ordered=ordered)
 
 
 def _key(name: Any) -> Any:
@@ -206,13 +222,17 @@ _MAKERS: Final[dict[str, Callable[..., Any]]] = {
     "index": _made_index,
     "multi": _made_multi,
     "range": lambda pandas, start, stop, step, name: pandas.RangeIndex(start, stop, step, name=_key(name)),
-    "plain": lambda pandas, values: pandas.array(values, dtype=values.dtype),
+    "plain": lambda pandas, values: pandas.array(_values(pandas, values), dtype=values.dtype),
     "masked": _made_masked,
     "text": _made_text,
     "zoned": _made_zoned,
     "categories": _made_categories,
-    "periods": lambda pandas, ordinals, freq: pandas.PeriodIndex.from_ordinals(ordinals, freq=freq).array,
-    "intervals": lambda pandas, left, right, closed: pandas.arrays.IntervalArray.from_arrays(left, right, closed),
+    "periods": lambda pandas, ordinals, freq: (
+        pandas.PeriodIndex.from_ordinals(_values(pandas, ordinals), freq=freq).array
+    ),
+    "intervals": lambda pandas, left, right, closed: pandas.arrays.IntervalArray.from_arrays(
+        _values(pandas, left), _values(pandas, right), closed
+    ),
     "period": lambda pandas, ordinal, freq: pandas.Period(ordinal=ordinal, freq=freq),
     "interval": lambda pandas, left, right, closed: pandas.Interval(left, right, closed),
     "missing": lambda pandas: pandas.NA,

@@ -34,7 +34,16 @@ from runtime.checkpoint.serde.packing import (
     pack,
     reason,
 )
-from runtime.checkpoint.serde.revival import is_model, is_plain_data, is_record, model, record, reviving, unpack
+from runtime.checkpoint.serde.revival import (
+    construct,
+    is_model,
+    is_plain_data,
+    is_record,
+    model,
+    record,
+    reviving,
+    unpack,
+)
 from runtime.checkpoint.serde.trust import Symbol, Trust, modern, strict_by_default, symbols, warn_not_rebuilt
 
 __all__ = (
@@ -132,7 +141,7 @@ class JsonPlusSerializer(SerializerProtocol):
         if tag == "bytearray":
             return bytearray(content)
         if tag == "json":
-            return json.loads(content, object_hook=self._revive_json)
+            return _loaded_json(content, self._revive_json)
         if tag == "pickle" and self.pickle_fallback:
             _warn_of_pickle()
             return pickle.loads(content)
@@ -154,12 +163,14 @@ class JsonPlusSerializer(SerializerProtocol):
     def _revive_constructor(self, value: dict[str, Any]) -> Any:
         *module, name = map(str, value["id"])
         symbol = modern((".".join(module), name))
-        arguments, keywords = value.get("args") or (), value.get("kwargs") or {}
+        arguments, keywords = value.get("args") or [], value.get("kwargs") or {}
         try:
             found = self._named_in_json(symbol, value)
             if is_model(found):
                 return model(found, keywords)
-            return record(found, keywords) if is_record(found) and not arguments else found(*arguments, **keywords)
+            return (
+                record(found, keywords) if is_record(found) and not arguments else construct(found, arguments, keywords)
+            )
         except InvalidModuleError as error:
             logger.warning("%s", error)
         except Exception as error:
@@ -193,6 +204,13 @@ def _revive_langchain(value: dict[str, Any]) -> Any:
     except Exception as error:
         warn_not_rebuilt(("langchain", str(value["id"])), error)
         return value
+
+
+def _loaded_json(content: bytes, hook: Callable[[dict[str, Any]], Any]) -> Any:
+    try:
+        return json.loads(content.decode(), object_hook=hook)
+    except RecursionError as error:
+        raise ValueError("stored JSON is nested too deeply to be read") from error
 
 
 @cache

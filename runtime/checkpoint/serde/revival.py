@@ -9,10 +9,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import ormsgpack
@@ -173,21 +176,48 @@ def _is_payload(payload: Any) -> bool:
     )
 
 
-def _from_positional(found: Any, arguments: Any) -> Any:
+def construct(found: Any, arguments: Any, keywords: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """What a listed constructor makes of stored arguments.
+
+    A few bytes must not become very many objects, so what is counted or copied here is a list, as it was stored: a
+    range, or an array, would have any length.
+    """
+    arguments = listed(arguments)
+    if found in _COLLECTIONS and arguments:
+        return _collected(found, listed(arguments[0]), *arguments[1:], **keywords)
+    if found is Fraction and not all(type(part) is int for part in arguments):
+        raise TypeError("a fraction is stored as two whole numbers")
     if found is Send and len(arguments) == 3:
         return Send(arguments[0], arguments[1], timeout=arguments[2])
-    return found(*arguments)
+    return found(*arguments, **keywords)
+
+
+def listed(value: Any) -> list[Any]:
+    """The value, which is a list. TypeError when it is not."""
+    if not isinstance(value, list):
+        raise TypeError(f"a list is stored here, and not {type(value).__name__}")
+    return value
+
+
+_COLLECTIONS: Final = (set, frozenset, deque, dict)
+
+
+def _collected(found: Any, items: list[Any], *rest: Any) -> Any:
+    if found is dict:
+        return {_frozen(key): value for key, value in map(listed, items)}
+    try:
+        return found(items, *rest)
+    except TypeError:  # some of them were tuples
+        return found(map(_frozen, items), *rest)
 
 
 def _from_one(found: Any, argument: Any) -> Any:
-    if found is dict:
-        return {_frozen(key): value for key, value in argument}
+    if not is_enum(found):
+        return construct(found, [argument])
     try:
         return found(argument)
-    except (TypeError, ValueError):
-        if found not in (set, frozenset) and not is_enum(found):
-            raise
-    return found(map(_frozen, argument)) if not is_enum(found) else found(_frozen(argument))
+    except ValueError:
+        return found(_frozen(argument))
 
 
 def _frozen(value: Any) -> Any:
@@ -233,7 +263,7 @@ def _nothing(cls: Any) -> bool:
 
 _SORTS: Final[dict[int, _Sort]] = {
     EXT_CONSTRUCTOR_SINGLE_ARG: _Sort(is_enum, _from_one),
-    EXT_CONSTRUCTOR_POS_ARGS: _Sort(_nothing, _from_positional),
+    EXT_CONSTRUCTOR_POS_ARGS: _Sort(_nothing, construct),
     EXT_CONSTRUCTOR_KW_ARGS: _Sort(is_record, _from_keywords),
     EXT_METHOD_SINGLE_ARG: _Sort(_nothing, lambda found, argument: found(argument)),
     EXT_PYDANTIC_V1: _Sort(is_model_v1, _model_v1),
@@ -248,28 +278,35 @@ def _numpy_value(payload: Any) -> Any:
         from numpy.lib.format import descr_to_dtype  # noqa: PLC0415  # the same
 
         dtype, shape, order, content = payload
+        shape = tuple(listed(shape))
         if dtype == "|O":
-            return _object_array(numpy, shape, content)
+            return _object_array(numpy, shape, listed(content))
         kind = numpy.dtype(dtype) if isinstance(dtype, str) else descr_to_dtype(_as_tuples(dtype))
         if kind.hasobject:
             raise TypeError("pointers are not read from bytes")
-        array = numpy.ndarray(tuple(shape), kind, buffer=bytearray(content), order=None if order == SCALAR else order)
+        if not isinstance(content, bytes) or kind.itemsize == 0:
+            raise TypeError("the items of an array are stored as bytes")
+        array = numpy.ndarray(shape, kind, buffer=bytearray(content), order=None if order == SCALAR else order)
         return array[()] if order == SCALAR else array
     except Exception as error:
         warn_not_rebuilt(("numpy", "ndarray"), error)
         return payload
 
 
-def _object_array(numpy: Any, shape: Any, content: list[Any]) -> Any:
+def _object_array(numpy: Any, shape: tuple[int, ...], content: list[Any]) -> Any:
     flat = numpy.empty(len(content), dtype=object)
     for index, item in enumerate(content):
         flat[index] = item
-    return flat.reshape(tuple(shape))
+    return flat.reshape(shape)
 
 
 def _as_tuples(descr: list[Any]) -> list[tuple[Any, ...]]:
     """A list of (name, type) or (name, type, shape), as numpy wants it, where a type may be such a list again."""
     return [
-        (field[0], _as_tuples(field[1]) if isinstance(field[1], list) else field[1], *map(tuple, field[2:]))
-        for field in descr
+        (
+            field[0],
+            _as_tuples(field[1]) if isinstance(field[1], list) else field[1],
+            *map(tuple, map(listed, field[2:])),
+        )
+        for field in map(listed, descr)
     ]

@@ -133,7 +133,7 @@ class SqliteSaver(BaseCheckpointSaver[str]):
     ) -> Mapping[str, DeltaChannelHistory]:
         place = address(config)
         walk = self._on(lambda layout: layout.histories(self.conn, self.serde, *place, channels))
-        return histories_of(self.serde, walk)
+        return histories_of(self.serde, walk, place)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 

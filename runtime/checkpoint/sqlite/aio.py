@@ -114,7 +114,7 @@ class AsyncSqliteSaver(LoopBound):
     ) -> Mapping[str, DeltaChannelHistory]:
         place = address(config)
         walk = await self._on(lambda layout, db: layout.histories(db, self.serde, *place, channels))
-        return histories_of(self.serde, walk)
+        return histories_of(self.serde, walk, place)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 

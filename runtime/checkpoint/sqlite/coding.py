@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, Shelf, Written, get_checkpoint_id
 from runtime.checkpoint.base.arguments import coded, named
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Rows, Scope, write_rows
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Rows, Scope, write_rows
+from runtime.checkpoint.sqlite.transaction import SqliteReading
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -28,24 +29,31 @@ def tuple_of(serde: SerializerProtocol, found: Found, config: RunnableConfig | N
     """What was read, as the caller gets it."""
     thread_id, ns, _ = found.key
     checkpoint = found.checkpoint
+    with SqliteReading(*found.key) as reading:
+        values = reading.values(serde, found.values.items())
+        written = reading.values(serde, [(channel, pair) for _, channel, pair in found.writes], "the write to channel")
     inline = checkpoint.get("channel_values") or {}
-    checkpoint["channel_values"] = inline | {channel: serde.loads_typed(pair) for channel, pair in found.values.items()}
+    checkpoint["channel_values"] = inline | dict(zip(found.values, values, strict=True))
     return CheckpointTuple(
         config or named(*found.key),
         checkpoint,  # type: ignore[arg-type]  # the keys of Checkpoint, and what else was stored with it
         found.metadata,
         None if found.parent_id is None else named(thread_id, ns, found.parent_id),
-        [(task_id, channel, serde.loads_typed(pair)) for task_id, channel, pair in found.writes],
+        [(write[0], write[1], value) for write, value in zip(found.writes, written, strict=True)],
     )
 
 
-def histories_of(serde: SerializerProtocol, walk: DeltaWalk) -> Mapping[str, DeltaChannelHistory]:
-    """What a walk found, as the caller gets it."""
+def histories_of(
+    serde: SerializerProtocol, walk: DeltaWalk, place: tuple[str, str, str | None]
+) -> Mapping[str, DeltaChannelHistory]:
+    """What a walk from this checkpoint found, as the caller gets it."""
     histories = walk.histories()
-    for history in histories.values():
-        history["writes"] = [
-            (task_id, channel, serde.loads_typed(pair)) for task_id, channel, pair in history["writes"]
-        ]
+    with SqliteReading(*place) as reading:
+        reading.part = "a write in its history"
+        for history in histories.values():
+            history["writes"] = [
+                (task_id, channel, serde.loads_typed(pair)) for task_id, channel, pair in history["writes"]
+            ]
     return histories
 
 
@@ -102,11 +110,17 @@ class Listing(NamedTuple):
         found: list[Key] = []
         for page in (None,) if limit is None else (_PAGE + 2 * limit, None):
             rows = layout.keys(db, self.scope, page, with_metadata=True)
-            matching = (key for key, pair in rows if _matches(layout.load_metadata(serde, pair), self.filter))
+            matching = (key for key, pair in rows if self._matches(layout, serde, key, pair))
             found = [*islice(matching, limit)]
             if page is not None and len(found) == limit:
                 break
         return iter(found)
+
+    def _matches(self, layout: Layout, serde: SerializerProtocol, key: Key, pair: Pair) -> bool:
+        with SqliteReading(*key) as reading:
+            reading.part = "the metadata"
+            metadata = layout.load_metadata(serde, pair)
+        return _matches(metadata, self.filter or {})
 
 
 def _matches(metadata: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
 from runtime.checkpoint.base.arguments import cannot_save
+from runtime.checkpoint.base.unreadable import checked_metadata
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
@@ -85,7 +86,7 @@ class ForeignLayout(Layout):
             )
 
     def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
-        metadata: CheckpointMetadata = json.loads(pair[1]) if pair[1] else {}
+        metadata: CheckpointMetadata = checked_metadata(json.loads(pair[1])) if pair[1] else {}
         return metadata
 
     def values(

@@ -25,9 +25,10 @@ from runtime.checkpoint.base import (
     PendingWrite,
 )
 from runtime.checkpoint.base.outline import asking
+from runtime.checkpoint.base.unreadable import checked_frame
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.transaction import explained, joining, reading, writing
+from runtime.checkpoint.sqlite.transaction import SqliteReading, explained, joining, reading, writing
 
 Pair = tuple[str, bytes]
 """A value as a serializer gives it: its tag, and its bytes."""
@@ -209,15 +210,12 @@ class Layout(ABC):
             if row is None:
                 return None
             key = (thread_id, ns, row[0])
-            checkpoint = serde.loads_typed(row[2:4])
-            return Found(
-                key,
-                row[1],
-                checkpoint,
-                self.load_metadata(serde, row[4:6]),
-                self.values(db, key, checkpoint),
-                self._writes(db, key),
-            )
+            with SqliteReading(*key) as at:
+                checkpoint = checked_frame(serde.loads_typed(row[2:4]))
+                at.part = "the metadata"
+                metadata = self.load_metadata(serde, row[4:6])
+                at.part = "a value"
+                return Found(key, row[1], checkpoint, metadata, self.values(db, key, checkpoint), self._writes(db, key))
 
     def keys(
         self, db: sqlite3.Connection, scope: Scope, limit: int | None, *, with_metadata: bool
@@ -268,7 +266,11 @@ class Layout(ABC):
             found = []
             for row in db.execute(statement, (thread_id,)):
                 ns, id, parent_id = row[:3]
-                checkpoint, metadata = serde.loads_typed(row[3:5]), self.load_metadata(serde, row[5:7])
+                with SqliteReading(thread_id, ns, id):
+                    checkpoint, metadata = (
+                        checked_frame(serde.loads_typed(row[3:5])),
+                        self.load_metadata(serde, row[5:7]),
+                    )
                 apart = {name for name, at in checkpoint["channel_versions"].items() if (ns, name, at) in stored}
                 held = frozenset(apart | checkpoint["channel_values"].keys())
                 asks = asking(writes.get((ns, id), ()))
@@ -392,8 +394,12 @@ class Layout(ABC):
         self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
     ) -> Iterator[tuple[Key, dict[str, Any]]]:
         """This checkpoint, its parent, and so on, as far as they are kept."""
-        while id is not None and (row := self._row(db, thread_id, ns, id)) is not None:
-            yield (thread_id, ns, id), serde.loads_typed(row[2:4])
+        met: set[str] = set()
+        while id is not None and id not in met and (row := self._row(db, thread_id, ns, id)) is not None:
+            with SqliteReading(thread_id, ns, id):
+                checkpoint = checked_frame(serde.loads_typed(row[2:4]))
+            yield (thread_id, ns, id), checkpoint
+            met.add(id)
             id = row[1]
 
     def _held(
@@ -407,13 +413,17 @@ class Layout(ABC):
         """The values that the checkpoint holds of these channels."""
         inline = checkpoint.get("channel_values") or {}
         held = {channel: inline[channel] for channel in channels if channel in inline}
-        apart = self.values(db, key, checkpoint, channels)
-        return held | {channel: serde.loads_typed(pair) for channel, pair in apart.items()}
+        with SqliteReading(*key) as at:
+            at.part = "a value"
+            apart = self.values(db, key, checkpoint, channels)
+            return held | dict(zip(apart, at.values(serde, apart.items()), strict=True))
 
     def _needed(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> set[str]:
         """The newest checkpoint, and the ancestors whose writes its delta channels are made of."""
         row = self._row(db, thread_id, ns, None)
-        waiting = set(self.load_metadata(serde, row[4:6]).get("counters_since_delta_snapshot") or ())
+        with SqliteReading(thread_id, ns, row[0]) as at:
+            at.part = "the metadata"
+            waiting = set(self.load_metadata(serde, row[4:6]).get("counters_since_delta_snapshot") or ())
         needed = {row[0]}
         for key, checkpoint in self._ancestors(db, serde, thread_id, ns, row[0]):
             needed.add(key[2])

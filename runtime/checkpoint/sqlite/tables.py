@@ -23,11 +23,12 @@ from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckpoint
 from runtime.checkpoint.base.arguments import cannot_save
+from runtime.checkpoint.base.unreadable import checked_frame, checked_metadata
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows, insert_rows
 from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
-from runtime.checkpoint.sqlite.transaction import explained, joining
+from runtime.checkpoint.sqlite.transaction import SqliteReading, explained, joining
 
 LAYOUT_VERSION: Final = 1
 
@@ -158,7 +159,7 @@ class OurLayout(Layout):
         self._remember(chains)
 
     def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
-        metadata: CheckpointMetadata = serde.loads_typed(pair)
+        metadata: CheckpointMetadata = checked_metadata(serde.loads_typed(pair))
         return metadata
 
     def values(
@@ -180,16 +181,20 @@ class OurLayout(Layout):
     def drop_unused(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> None:
         where = (thread_id, ns)
         frames = db.execute(
-            "SELECT type, checkpoint FROM pregel_checkpoints WHERE thread_id = ? AND checkpoint_ns = ?", where
+            "SELECT checkpoint_id, type, checkpoint FROM pregel_checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
+            where,
         )
-        used = {item for frame in frames for item in serde.loads_typed(frame)["channel_versions"].items()}
+        used = set()
+        for id, *pair in frames:
+            with SqliteReading(thread_id, ns, id):
+                used.update(checked_frame(serde.loads_typed((pair[0], pair[1])))["channel_versions"].items())
         rows = db.execute(
             "SELECT channel, version, base FROM pregel_values WHERE thread_id = ? AND checkpoint_ns = ?", where
         ).fetchall()
         bases = {(channel, version): base for channel, version, base in rows}
         for channel, version in list(used):
             base = bases.get((channel, version))
-            while base is not None:
+            while base is not None and (channel, base) not in used:
                 used.add((channel, base))
                 base = bases.get((channel, base))
         unused = [(*where, *item) for item in bases.keys() - used]
@@ -279,13 +284,14 @@ def _pieces(db: sqlite3.Connection, key: Key, asked: Sequence[tuple[str, Version
 def _body(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
     """All that follows a piece's head: what it is stored after, and its rest."""
     parts, base = [piece.rest], piece.base
+    met: set[Version] = set()
     while base is not None:
+        if base in met:
+            raise ValueError(f"channel {place[2]!r} is stored after its version {base!r}, which is stored after itself")
+        met.add(base)
         row = db.execute(f"SELECT base, rest FROM pregel_values WHERE {_ONE}", (*place, base)).fetchone()
         if row is None:
-            raise sqlite3.DatabaseError(
-                f"Channel {place[2]!r} of thread {place[0]!r} is stored after its version {base!r}, which is gone. "
-                "The database was changed by hand; go on from an older copy of it."
-            )
+            raise ValueError(f"channel {place[2]!r} is stored after its version {base!r}, which is gone")
         base = row[0]
         parts.append(row[1])
     return b"".join(reversed(parts)) if len(parts) > 1 else piece.rest

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from runtime.checkpoint.base.unreadable import Reading
+
 _CAUSES: Final = {
     sqlite3.SQLITE_BUSY: "another connection holds the database. Let it finish, or connect with a longer timeout",
     sqlite3.SQLITE_LOCKED: "another user of this connection's cache holds a table. Let it finish and try again",
@@ -50,6 +52,12 @@ def explained(
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CAUSES:
             raise
         raise SqliteSaverError(verb, thread_id, checkpoint_id, error, _file_of(db)) from error
+
+
+class SqliteReading(Reading):
+    """A context in which stored bytes are read; what goes wrong in SQLite itself is SQLite's to say."""
+
+    passing = (sqlite3.Error,)
 
 
 @contextmanager

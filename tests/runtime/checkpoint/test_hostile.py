@@ -1,0 +1,220 @@
+"""Nothing that comes from a store runs code, hangs or fills the memory; what can't be read says so, and where."""
+
+import asyncio
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.checkpoint.base import empty_checkpoint
+from runtime.checkpoint.base.unreadable import UnreadableCheckpointError
+from runtime.checkpoint.memory import InMemorySaver
+from runtime.checkpoint.serde.encrypted import EncryptedSerializer
+from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
+from runtime.checkpoint.sqlite import SqliteSaver
+from runtime.checkpoint.sqlite.aio import AsyncSqliteSaver
+from runtime.graph import START
+from tests.runtime.checkpoint import fuzz
+from tests.runtime.scenarios.build import builder, says, thread
+
+SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+def test_three_hundred_mutated_payloads_are_read_or_refused():
+    found = fuzz.payloads(300, seed=20261130)
+    assert found.total() == 300
+    assert found["a value"] > 30
+    assert found["an error"] > 30
+
+
+def test_changes_to_a_databases_rows_are_read_or_refused_with_their_place():
+    found = fuzz.rows(60, seed=20261130)
+    assert found["an unclear error"] == 0
+    assert found["read"] > 100
+    assert found["an error"] > 10
+
+
+@given(st.binary(max_size=200), st.sampled_from(["msgpack", "json", "null", "bytes", "bytearray", "pickle", ""]))
+def test_any_bytes_are_read_or_refused(data: bytes, tag: str):
+    with fuzz.watched(0), suppress(ValueError, NotImplementedError):
+        SERDE.loads_typed((tag, data))
+
+
+def extension(code: int, symbol: tuple[str, str], content: Any) -> ormsgpack.Ext:
+    return ormsgpack.Ext(code, ormsgpack.packb([*symbol, content]))
+
+
+@given(
+    st.recursive(
+        st.one_of(
+            st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(), st.text(max_size=5), st.binary()
+        ),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=4),
+            st.dictionaries(st.text(max_size=3), inner, max_size=3),
+            st.builds(extension, st.integers(0, 10), st.sampled_from(fuzz.LISTED), inner),
+        ),
+    )
+)
+def test_any_extension_of_a_listed_name_is_read(value: Any):
+    with fuzz.watched(0):
+        SERDE.loads_typed(("msgpack", ormsgpack.packb(value)))
+
+
+def ext(code: int, *payload: Any) -> ormsgpack.Ext:
+    return ormsgpack.Ext(code, ormsgpack.packb(payload))
+
+
+FAR = ext(1, "builtins", "range", [0, 10**12])
+MADE = ("runtime.checkpoint.serde.frames", "made")
+
+SCALAR = ext(6, "<f8", [], "S", b"\0" * 8)
+
+ROWS = ext(2, *MADE, {"form": "range", "start": 0, "stop": 10**10, "step": 1, "name": None})
+
+BOMBS = {
+    "a set of a range": ext(0, "builtins", "set", FAR),
+    "a queue of a range": ext(1, "collections", "deque", [FAR, 3]),
+    "a dict of a range": ext(0, "builtins", "dict", FAR),
+    "a range of arguments": ext(1, "builtins", "complex", FAR),
+    "an array as long as a number": ext(6, "<f8", [10**10], "C", 10**11),
+    "an array as long as a range": ext(6, "|O", [3], "C", FAR),
+    "a shape as long as a range": ext(6, "<f8", FAR, "C", b""),
+    "items of no size": ext(6, "V0", [10**12], "C", b""),
+    "a field as large as a range": ext(6, [["a", "<f8", FAR]], [1], "C", b""),
+    "a fraction with an exponent": ext(1, "fractions", "Fraction", ["1e9999999999"]),
+    "one value for many rows": ext(
+        2, *MADE, {"form": "series", "index": ROWS, "data": SCALAR, "name": None, "attrs": {}}
+    ),
+    "codes as long as a range": ext(
+        2, *MADE, {"form": "categories", "codes": ROWS, "categories": [], "ordered": False}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
+def test_a_few_bytes_do_not_become_very_many_objects(bomb: Any):
+    with fuzz.watched(0):
+        SERDE.loads_typed(("msgpack", ormsgpack.packb([bomb])))
+
+
+def test_a_bomb_in_json_does_not_go_off_either():
+    far = '{"lc": 2, "type": "constructor", "id": ["builtins", "range"], "args": [0, 1000000000000]}'
+    text = f'{{"lc": 2, "type": "constructor", "id": ["builtins", "set"], "args": [{far}]}}'
+    with fuzz.watched(0):
+        assert SERDE.loads_typed(("json", text.encode()))["id"] == ["builtins", "set"]
+        with pytest.raises(ValueError, match="too deeply"):
+            SERDE.loads_typed(("json", b"[" * 100_000))
+
+
+def test_pickle_is_refused_unless_asked_for_and_then_warned_of(caplog: pytest.LogCaptureFixture):
+    from runtime.checkpoint.serde import jsonplus
+
+    jsonplus._warn_of_pickle.cache_clear()
+    pickling = JsonPlusSerializer(pickle_fallback=True)
+    pair = pickling.dumps_typed(slice)
+    assert "can run code here" in caplog.text
+    assert pickling.loads_typed(pair) is slice
+    with pytest.raises(NotImplementedError, match="only with pickle_fallback=True"):
+        SERDE.loads_typed(pair)
+    with pytest.raises(TypeError, match="type"):
+        SERDE.dumps_typed(slice)
+
+
+# -- a damaged store ---------------------------------------------------------------------------------------------------
+
+GRAPH = builder({"a": says("a" * 20)}, [(START, "a")])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    file = str(tmp_path / "threads.db")
+    with SqliteSaver.from_conn_string(file) as saver:
+        GRAPH.compile(checkpointer=saver).invoke({"log": ["in"]}, thread())
+    return file
+
+
+DAMAGES = {
+    "UPDATE pregel_checkpoints SET checkpoint = x'c1'": "the checkpoint itself",
+    "UPDATE pregel_checkpoints SET checkpoint = x'93010203'": "the checkpoint itself",
+    "UPDATE pregel_checkpoints SET type = 'pickle'": "the checkpoint itself",
+    "UPDATE pregel_checkpoints SET metadata = x'01'": "the metadata",
+    "UPDATE pregel_values SET rest = x'd9' WHERE channel = 'log'": "the value of channel 'log'",
+    "UPDATE pregel_values SET rest = 'text' WHERE channel = 'log'": "a value",
+    "UPDATE pregel_values SET base = version WHERE channel = 'log'": "a value",
+    "UPDATE pregel_values SET base = 'gone' WHERE channel = 'log'": "a value",
+}
+
+
+@pytest.mark.parametrize("statement", DAMAGES)
+def test_a_damaged_row_is_told_by_thread_checkpoint_and_part(file: str, statement: str, colour: Any):
+    db = sqlite3.connect(file)
+    newest = db.execute("SELECT max(checkpoint_id) FROM pregel_checkpoints").fetchone()[0]
+    db.execute(statement)
+    db.commit()
+    db.close()
+
+    async def state() -> Any:
+        async with AsyncSqliteSaver.from_conn_string(file) as saver:
+            return await GRAPH.compile(checkpointer=saver).aget_state(thread())
+
+    message = rf"^Checkpoint '{newest}' of thread 't' can't be read: {DAMAGES[statement]} is damaged"
+    with SqliteSaver.from_conn_string(file) as saver, pytest.raises(UnreadableCheckpointError, match=message) as raised:
+        GRAPH.compile(checkpointer=saver).get_state(thread()) if colour.name == "sync" else asyncio.run(state())
+    assert (raised.value.thread_id, raised.value.checkpoint_id) == ("t", newest)
+
+
+def test_the_other_checkpoints_of_a_damaged_thread_are_read(file: str):
+    with SqliteSaver.from_conn_string(file) as saver:
+        newest, before = [each.config for each in saver.list(thread(), limit=2)]
+        id = newest["configurable"]["checkpoint_id"]
+        saver.conn.execute("UPDATE pregel_checkpoints SET checkpoint = x'c1' WHERE checkpoint_id = ?", (id,))
+        assert GRAPH.compile(checkpointer=saver).get_state(before).values == {"log": ["in"]}
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_checkpoint_that_is_its_own_ancestor_is_no_endless_way(kind: str, tmp_path: Path):
+    with InMemorySaver() if kind == "memory" else SqliteSaver.from_conn_string(":memory:") as saver:
+        checkpoint: Any = empty_checkpoint() | {"channel_versions": {"x": 1}}
+        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": checkpoint["id"]}}
+        saver.put(config, checkpoint, {"step": 0, "counters_since_delta_snapshot": {"x": (1, 1)}}, {"x": 1})
+        with fuzz.watched(0):
+            saver.get_delta_channel_history(config=config, channels=["x"])
+            saver.prune(["t"])
+        assert saver.get_tuple(config) is not None
+
+
+# -- encrypted ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_changed_byte_of_an_encrypted_value_is_found():
+    pytest.importorskip("Crypto")
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    tag, data = serde.dumps_typed({"log": ["secret", 1, None]})
+    for place in range(len(data)):
+        for flip in (1, 0x80, 0xFF):
+            changed = data[:place] + bytes([data[place] ^ flip]) + data[place + 1 :]
+            with pytest.raises(ValueError, match="MAC check failed"):
+                serde.loads_typed((tag, changed))
+    for length in range(len(data)):
+        with pytest.raises(ValueError, match="MAC check failed|Nonce|nonce|MAC|cut short"):
+            serde.loads_typed((tag, data[:length]))
+
+
+def test_an_encrypted_checkpoint_that_was_tampered_with_is_refused_by_its_name(tmp_path: Path):
+    pytest.importorskip("Crypto")
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    with SqliteSaver.from_conn_string(str(tmp_path / "secret.db"), serde=serde) as saver:
+        GRAPH.compile(checkpointer=saver).invoke({"log": ["in"]}, thread())
+        column = "SELECT rowid, data FROM (SELECT 1 AS rowid, rest AS data FROM pregel_values WHERE channel = 'log')"
+        data = saver.conn.execute(column).fetchall()[-1][1]
+        saver.conn.execute(
+            "UPDATE pregel_values SET rest = ? WHERE channel = 'log'", (data[:-1] + bytes([data[-1] ^ 1]),)
+        )
+        with pytest.raises(UnreadableCheckpointError, match="of thread 't' can't be read.*MAC check failed"):
+            saver.get_tuple(thread())
