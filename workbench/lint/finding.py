@@ -99,7 +99,7 @@ class Findings(html.Shown, Sequence[Finding]):
         """The findings as a table."""
         if not self._found:
             return html.tag("p", html.sign("ran", "No findings."))
-        rows = [[one.code, one.where, _told(one), one.fix] for one in self._found]
+        rows = [[one.code, html.tag("div", one.where), _told(one), html.tag("div", one.fix)] for one in self._found]
         return html.join(
             [
                 html.tag("p", html.tag("strong", text.count(len(self), "finding"))),

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from runtime.graph import START, StateGraph
-from workbench import Recording, lint
+from workbench import Recording, html, lint
 from workbench.lint import RULES, Finding, Findings
 
 EVIL = "<script>alert(1)</script>"
@@ -35,6 +35,8 @@ def test_findings_are_shown_as_a_table_in_which_nothing_of_the_users_is_a_tag():
     assert "<script" not in bundle["text/html"]
     assert "&lt;script&gt;" in bundle["text/html"]
     assert EVIL in bundle["text/plain"]
+    long = ONE._replace(fix="Give it a reducer, or let one node follow the other. " * 3)
+    assert html.escape(long.fix) in Findings([long]).fragment()
 
 
 def test_findings_are_false_when_there_are_none_and_a_frame_when_asked():
