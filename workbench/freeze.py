@@ -24,7 +24,6 @@ from copy import copy, deepcopy
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
-from operator import is_
 from pathlib import PurePath
 from re import Pattern
 from typing import Any, Final, NamedTuple
@@ -88,13 +87,15 @@ class Freezer:
     It holds on to the objects it has seen, so let it go when the recording ends. Not for several threads at once.
     """
 
-    __slots__ = ("_moment", "_seen", "failures")
+    __slots__ = ("_moment", "_seen", "failures", "noticed")
 
     def __init__(self) -> None:
         self._seen: dict[int, list[Any]] = {}
         self._moment = 0
         self.failures = 0
         """How many values are kept as `NotCopied`."""
+        self.noticed = False
+        """True from when an object came again that had changed in place."""
 
     def __call__(self, value: Any) -> Any:
         """The frozen copy of any value. Never raises because of what it was given."""
@@ -112,15 +113,6 @@ class Freezer:
             return ""
         return f"{self.failures} value{'s' if self.failures > 1 else ''} could not be copied; only the text is kept."
 
-    def unchanged(self, value: Any, frozen: Any) -> bool:
-        """True for a value that still is what its copy `frozen` says; False where it is not, or may not be."""
-        try:
-            if type(value) is list and type(frozen) is list:  # by part: what is looked at now is known to later copies
-                return len(value) == len(frozen) and all(map(is_, map(self._part, value), frozen))
-            return self._part(value) is frozen
-        except Exception:  # a cycle, or an object that does not let itself be copied
-            return False
-
     def others_ran(self) -> None:
         """Say that code of others has run: objects that were looked at before may have changed since."""
         self._moment += 1
@@ -136,6 +128,7 @@ class Freezer:
             if _unchanged(value, found[1]):
                 found[2] = self._moment
                 return found[1]
+            self.noticed = True
         copier = _COPIERS.get(kind)
         if copier is None:
             copier = _COPIERS[kind] = _copier_for(kind)

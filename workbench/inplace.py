@@ -10,12 +10,16 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from operator import is_
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
 from runtime.events import Event, RunFinished, SuperstepPlanned, TaskFinished
 from workbench.freeze import ATOMS, Freezer
+
+_FLAT: Final = (list, set, deque)
+_CONTAINERS: Final = frozenset({list, dict, set, deque, tuple})
 
 
 class InputChanged(NamedTuple):
@@ -35,26 +39,37 @@ class InputChanged(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A value that some tasks were given: the live one, and its copy."""
+    """A value that some tasks were given: the live one, its copy, and the parts that it had, themselves."""
 
     channel: str
     live: Any
     frozen: Any
+    parts: tuple[Any, ...]
     nodes: list[str]
 
 
 class Inputs:
-    """What the tasks that still run were given."""
+    """What the tasks that still run were given, and those of the superstep before.
+
+    Whether a container has other parts than before costs next to nothing to see, so that is looked at when the last
+    task has ended. Objects in it are compared only where the freezer, which meets them again in the next superstep or
+    in the output, has noticed that some object changed.
+    """
 
     def __init__(self, freeze: Freezer) -> None:
         self._freeze = freeze
         self._running: dict[tuple[str, str], set[str]] = {}
         self._given: dict[tuple[str, str], dict[tuple[str, int], Given]] = {}
+        self._ended: dict[tuple[str, str], tuple[TaskFinished, list[Given]]] = {}
         self._told: dict[int, Any] = {}
 
     def see(self, event: Event, kept: Any) -> Iterator[InputChanged]:
-        """Take an event with its kept copy; give what was changed, when the last task of a superstep ends."""
+        """Take an event with its kept copy; give what was changed by then."""
         place = (event.run, event.ns)
+        if self._freeze.noticed:
+            self._freeze.noticed = False
+            for end, given in list(self._ended.values()):
+                yield from self._changed(end, given, deep=True)
         if isinstance(event, SuperstepPlanned):
             for task, copied in zip(event.tasks, kept.tasks, strict=True):
                 if task.kind == "pull" and not task.hidden:
@@ -65,10 +80,12 @@ class Inputs:
             running.discard(event.task_id)
             if not running:
                 del self._running[place]
-                yield from self._changed(event, place)
+                ended = list(self._given.pop(place, {}).values())
+                self._ended[place] = event, ended
+                yield from self._changed(event, ended)
         elif isinstance(event, RunFinished):
-            self._running.pop(place, None)
-            self._given.pop(place, None)
+            for kept_of in (self._running, self._given, self._ended):
+                kept_of.pop(place, None)
 
     def _take(self, place: tuple[str, str], node: str, input: Any, copied: Any) -> None:
         """Remember the parts of an input; its outermost object is the task's own, and may be changed."""
@@ -76,18 +93,32 @@ class Inputs:
         known = self._given.setdefault(place, {})
         for channel, live in mine.items():
             if _can_be_compared(live) and channel in theirs:
-                given = known.setdefault((channel, id(live)), Given(channel, live, theirs[channel], []))
+                given = known.get((channel, id(live)))
+                if given is None:
+                    given = known[channel, id(live)] = Given(channel, live, theirs[channel], _inside(live), [])
                 given.nodes.append(node)
 
-    def _changed(self, event: TaskFinished, place: tuple[str, str]) -> Iterator[InputChanged]:
-        for given in self._given.pop(place, {}).values():
-            if self._freeze.unchanged(given.live, given.frozen) or id(given.live) in self._told:
+    def _changed(self, event: TaskFinished, ended: list[Given], deep: bool = False) -> Iterator[InputChanged]:
+        for given in ended:
+            if id(given.live) in self._told or not (deep or _may_differ(given)):
                 continue
             if differs(given.live, given.frozen):
                 self._told[id(given.live)] = given.live  # a graph around this one was given the same object
                 nodes = tuple(dict.fromkeys(given.nodes))
                 after = self._freeze(given.live)
                 yield InputChanged(*event[:4], nodes, given.channel, given.frozen, after)
+
+
+def _inside(value: Any) -> tuple[Any, ...]:
+    return (*value, *value.values()) if isinstance(value, dict) else tuple(value) if isinstance(value, _FLAT) else ()
+
+
+def _may_differ(given: Given) -> bool:
+    """True where a container has other parts, or holds containers, and for an object, of which nothing is known."""
+    parts = _inside(given.live)
+    if not isinstance(given.live, (*_FLAT, dict)) or len(parts) != len(given.parts):
+        return True
+    return not all(map(is_, parts, given.parts)) or not _CONTAINERS.isdisjoint(map(type, parts))
 
 
 def _parts(input: Any) -> Mapping[str, Any]:

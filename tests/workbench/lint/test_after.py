@@ -95,6 +95,21 @@ def test_nodes_side_by_side_share_an_object_of_the_users_and_any_may_be_the_one(
     assert found.what.startswith("adds or looks changed 'thing' in place")
 
 
+def test_a_message_that_is_changed_in_a_list_is_found_when_it_is_met_again():
+    def edits(state):
+        state["messages"][0].content = "never said"
+        return {}
+
+    def after(state):
+        return {"log": ["after"]}
+
+    for nodes in ([edits, after], [edits]):
+        rec = record(chain(*nodes), {"messages": [HumanMessage("hello", id="h")]})
+        assert rec.output["messages"][0].content == "never said"  # though nobody wrote it
+        (found,) = rec.lint()
+        assert (found.code, found.nodes, found.step) == ("WB201", ("edits",), 1)
+
+
 def test_a_change_deep_inside_and_in_a_nested_graph_is_told_once():
     def edits(state):
         state["thing"]["rows"][0]["n"] = 2
