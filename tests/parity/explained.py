@@ -39,6 +39,8 @@ DIFFERENCES = {
     "the writes of the superstep do not fit.",
     "an emptied update": "§5.3: a question is in the updates, in version 'v2' too. There it is taken out of them where "
     "a function asks and the values are streamed as well.",
+    "an answer at exit": "§5.9: an answer is kept until its superstep is over, whatever the durability. There one to a "
+    "graph that never saves is lost at exit, when that graph fails.",
     "a used answer": "§4.7, §5.9: an answer is used once. There a run without one, and a function anew, takes "
     "the answer that was given before.",
     "sync without a saver": "§11.1: durability 'sync' in a graph that never saves is an AttributeError there.",

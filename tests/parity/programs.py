@@ -52,10 +52,10 @@ def programs(draw: Draw) -> Program:
             calls[at] = Look(subgraphs=True)  # "a word lost on the way"
     if any(inner.saver is True for inner in within(graph)):
         graph, calls = uncut(graph), [unmoved(call) for call in calls]  # "a new call of a lasting graph"
-    asks = any(node.asks for inner in within(graph) for node in inner.nodes)
-    if any(node.asks and fails(node) for inner in within(graph) for node in inner.nodes):  # "answered, then failed"
+    askers = [node for inner in within(graph) for node in inner.nodes if node.asks]
+    if any(map(fails, askers)) or (len(askers) > 1 and not line):  # "answered, then failed", and who gets it is a race
         calls = [call._replace(input="answers") if is_plain_answer(call) else call for call in calls]
-    calls = without_used_answers(calls) if asks else calls
+    calls = without_used_answers(calls) if askers else calls
     return Program(graph, tuple(calls), saver, colour)
 
 
@@ -253,6 +253,9 @@ def agreed(call: Call, graph: Graph, line: bool) -> Call:
         call = call._replace(durability="async")  # "sync without a saver"
     if call.durability == "exit" and any(clashes(inner) for inner in within(graph)):
         call = call._replace(durability=None)  # "half a superstep"
+    forgetful = any(inner.saver is False and any(node.asks for node in inner.nodes) for inner in within(graph))
+    if call.durability == "exit" and forgetful:
+        call = call._replace(durability=None)  # "an answer at exit"
     if call.durability == "exit" and can_fail(graph) and not line:
         call = call._replace(durability=None)  # "cut off at exit"
     if call.at and call.input in ANSWERS and any(node.asks for inner in within(graph) for node in inner.nodes):
