@@ -5,7 +5,7 @@ import sys
 
 from benchmarks import report
 from benchmarks.measure import ROOT, agree, keep, take_turns
-from benchmarks.table import SHAPES, WORKLOADS
+from benchmarks.table import SAVERS, SAVERS_AIM, SAVERS_MUST, SHAPES, WORKLOADS
 
 
 def main() -> int:
@@ -19,20 +19,22 @@ def main() -> int:
 
     begins = tuple(args.only or [""])
     workloads = [one for one in WORKLOADS if one.name.startswith(begins)]
+    alone = [one for one in SAVERS if one.name.startswith(begins)]
     shapes = [one for one in SHAPES if one.name.startswith(begins)]
-    if args.list or not (workloads or shapes):
-        print(*[one.name for one in (*WORKLOADS, *SHAPES)], sep="\n")
+    if args.list or not (workloads or alone or shapes):
+        print(*[one.name for one in (*WORKLOADS, *SAVERS)], *[one.name for one in SHAPES], sep="\n")
         return 0 if args.list else 2
 
     def watch(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    compared = take_turns(workloads, (report.PEER, report.OURS), args.rounds, args.values, watch)
+    compared = take_turns([*workloads, *alone], (report.PEER, report.OURS), args.rounds, args.values, watch)
     sizes = [one for shape in shapes for one in shape.workloads()]
     grown = take_turns(sizes, (report.OURS,), args.rounds, args.values, watch)
 
     parts = [report.facts(args.rounds)]
     parts += [report.comparison(workloads, compared)] if workloads else []
+    parts += [report.comparison(alone, compared, SAVERS_MUST, SAVERS_AIM)] if alone else []
     parts += [report.growth(shapes, grown)] if shapes else []
     figures = "\n\n".join(parts)
     print(figures)

@@ -24,6 +24,11 @@ class Engine:
         """The module of the saver in SQLite."""
         return import_module(f"{self.package}.checkpoint.sqlite")
 
+    @property
+    def sqlite_aio(self) -> Any:
+        """The module of its async twin."""
+        return import_module(f"{self.package}.checkpoint.sqlite.aio")
+
 
 class Job(NamedTuple):
     """What is timed, once the graph is built: `run()` does that many units and returns what both must agree on."""

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from benchmarks.job import Maker
-from benchmarks.workloads import growth, models, saved, start, steps, streams, tasks
+from benchmarks.workloads import growth, models, saved, savers, start, steps, streams, tasks
 
 
 class Workload(NamedTuple):
@@ -36,6 +36,14 @@ class Shape(NamedTuple):
         """One workload for each size."""
         return [Workload(f"{self.name}, {size}", self.make, size, self.unit) for size in self.sizes]
 
+
+SAVERS = [
+    Workload(f"{make.__name__.replace('_', ' ')}, {state}", make, size, "checkpoint", 1, 2)
+    for make in savers.ALL
+    for state, size in (("1 kB", 1), ("300 keys", 300), ("5 MB", 5000))
+]
+
+SAVERS_MUST, SAVERS_AIM = 1.0, 2.0  # the geometric mean over these
 
 WORKLOADS = (
     Workload("import", start.imports, 1, "import", 2.5, 4, warm=False),

@@ -10,12 +10,12 @@ import pytest
 from benchmarks import report
 from benchmarks.job import Engine, Maker
 from benchmarks.measure import Taken, measure, take_turns
-from benchmarks.table import SHAPES, WORKLOADS, Shape, Workload
+from benchmarks.table import SAVERS, SHAPES, WORKLOADS, Shape, Workload
 from benchmarks.workloads.steps import chain_steps
 
 ROOT = Path(__file__).parent.parent
 TINY = 4
-MAKERS = {one.make.__name__: one.make for one in (*WORKLOADS, *SHAPES)}
+MAKERS = {one.make.__name__: one.make for one in (*WORKLOADS, *SAVERS, *SHAPES)}
 WORKLOAD = Workload("chain", chain_steps, TINY, must=2, aim=4)
 
 
@@ -44,7 +44,7 @@ def test_both_engines_give_the_same_result(make: Maker) -> None:
 
 
 def test_no_two_measurements_share_a_name() -> None:
-    names = [one.name for one in (*WORKLOADS, *(size for shape in SHAPES for size in shape.workloads()))]
+    names = [one.name for one in (*WORKLOADS, *SAVERS, *(size for shape in SHAPES for size in shape.workloads()))]
     assert sorted(names) == sorted(set(names))
 
 
