@@ -30,7 +30,7 @@ from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import Listing, histories_of, rows_of, tuple_of
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout, write_rows
+from runtime.checkpoint.sqlite.layout import Layout, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         A key of `filter` is the metadata's own, or leads into it with dots. ValueError for one that looks like SQL.
         """
         listing = Listing.of(config, filter, before, limit)
-        for key in self._on(lambda layout: listing.keys(layout, self.conn, self.serde)):
-            found = self._on(partial(_find, self.conn, self.serde, key))
-            if found is not None:
+        keys = self._on(lambda layout: listing.keys(layout, self.conn, self.serde))
+        while page := self._on(lambda layout: layout.page(self.conn, self.serde, keys)):
+            for found in page:
                 yield tuple_of(self.serde, found)
 
     def get_delta_channel_history(
@@ -242,10 +242,6 @@ class SqliteSaver(BaseCheckpointSaver[str]):
 
 def _itself(layout: Layout) -> Layout:
     return layout
-
-
-def _find(conn: sqlite3.Connection, serde: SerializerProtocol, key: Key, layout: Layout) -> Found | None:
-    return layout.find(conn, serde, *key)
 
 
 def _prune(conn: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, layout: Layout) -> None:

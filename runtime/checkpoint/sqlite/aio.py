@@ -33,7 +33,7 @@ from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.coding import Listing, histories_of, rows_of, tuple_of
 from runtime.checkpoint.sqlite.database import Opened, Synchronous
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout, write_rows
+from runtime.checkpoint.sqlite.layout import Layout, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteSaverError
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ class AsyncSqliteSaver(LoopBound):
         A key of `filter` is the metadata's own, or leads into it with dots. ValueError for one that looks like SQL.
         """
         listing = Listing.of(config, filter, before, limit)
-        for key in await self._on(lambda layout, db: listing.keys(layout, db, self.serde)):
-            found = await self._on(partial(_find, self.serde, key))
-            if found is not None:
+        keys = await self._on(lambda layout, db: listing.keys(layout, db, self.serde))
+        while page := await self._on(lambda layout, db: layout.page(db, self.serde, keys)):
+            for found in page:
                 yield tuple_of(self.serde, found)
 
     async def aget_delta_channel_history(
@@ -216,10 +216,6 @@ class AsyncSqliteSaver(LoopBound):
 
 def _laid_out(opened: Opened, db: sqlite3.Connection) -> Layout:
     return opened.ready(db)
-
-
-def _find(serde: SerializerProtocol, key: Key, layout: Layout, db: sqlite3.Connection) -> Found | None:
-    return layout.find(db, serde, *key)
 
 
 def _prune(serde: SerializerProtocol, thread_id: str, layout: Layout, db: sqlite3.Connection) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
 
 from runtime.checkpoint.base import (
@@ -60,6 +61,11 @@ class Record(NamedTuple):
     """What the superstep wrote."""
     others: Sequence[tuple[str, Version, Pair]]
     """What else the checkpoint holds: stored where that version is not there yet."""
+    completed: Callable[[Pair | None], tuple[Pair, Mapping[str, Any]]] | None = None
+    """Where small values of the parent belong to the checkpoint, too, and are not at hand: makes the frame, from the
+    parent's, and tells the small values in it."""
+    small: Mapping[str, Any] = MappingProxyType({})
+    """The small values in the frame."""
 
 
 class Scope(NamedTuple):
@@ -78,6 +84,10 @@ Rows = Sequence[tuple[Any, ...]]
 
 # SQLite before 3.32 takes 999 values in a statement.
 ROWS_AT_ONCE: Final = 100
+
+# A list reads so many checkpoints in one go, or fewer whose values are large.
+_MOST_AT_ONCE: Final = 16
+_BYTES_AT_ONCE: Final = 250_000
 
 
 def insert_rows(db: sqlite3.Connection, insert: str, rows: Rows) -> int:
@@ -173,6 +183,9 @@ class Layout(ABC):
     def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         """Store a checkpoint; one of the same id is replaced. `last` are writes to store with it."""
 
+    def met(self, key: Key, checkpoint: Mapping[str, Any]) -> None:  # noqa: B027 - most layouts need not know
+        """A checkpoint, without the values that are stored apart, was read: others may be stored after it."""
+
     @abstractmethod
     def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
         """The metadata that were stored."""
@@ -206,16 +219,38 @@ class Layout(ABC):
     ) -> Found | None:
         """A checkpoint of the namespace, the newest without an id."""
         with explained(db, "read", thread_id, id), reading(db):
-            row = self._row(db, thread_id, ns, id)
-            if row is None:
-                return None
-            key = (thread_id, ns, row[0])
-            with SqliteReading(*key) as at:
-                checkpoint = checked_frame(serde.loads_typed(row[2:4]))
-                at.part = "the metadata"
-                metadata = self.load_metadata(serde, row[4:6])
-                at.part = "a value"
-                return Found(key, row[1], checkpoint, metadata, self.values(db, key, checkpoint), self._writes(db, key))
+            return self._find(db, serde, thread_id, ns, id)
+
+    def page(self, db: sqlite3.Connection, serde: SerializerProtocol, keys: Iterator[Key]) -> list[Found]:
+        """Some of these checkpoints, as of one moment: so many as are not too large together. Empty at the end."""
+        found: list[Found] = []
+        size = 0
+        with reading(db):
+            for key in keys:
+                with explained(db, "read", key[0], key[2]):
+                    each = self._find(db, serde, *key)
+                if each is not None:
+                    found.append(each)
+                    size += sum(len(data) for _, data in each.values.values())
+                    size += sum(len(data) for _, _, (_, data) in each.writes)
+                    if len(found) == _MOST_AT_ONCE or size > _BYTES_AT_ONCE:
+                        break
+        return found
+
+    def _find(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
+    ) -> Found | None:
+        row = self._row(db, thread_id, ns, id)
+        if row is None:
+            return None
+        key = (thread_id, ns, row[0])
+        with SqliteReading(*key) as at:
+            checkpoint = checked_frame(serde.loads_typed(row[2:4]))
+            self.met(key, checkpoint)
+            at.part = "the metadata"
+            metadata = self.load_metadata(serde, row[4:6])
+            at.part = "a value"
+            return Found(key, row[1], checkpoint, metadata, self.values(db, key, checkpoint), self._writes(db, key))
 
     def keys(
         self, db: sqlite3.Connection, scope: Scope, limit: int | None, *, with_metadata: bool

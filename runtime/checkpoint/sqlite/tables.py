@@ -3,11 +3,14 @@
 | table | a row is |
 |---|---|
 | `pregel_layout` | the layout's version: one row |
-| `pregel_checkpoints` | a checkpoint without its values, its parent, its metadata and run |
-| `pregel_values` | a channel's value at a version: whole, or what it adds to an earlier one (see `tails`) |
+| `pregel_checkpoints` | a checkpoint with its small values, its parent, its metadata and run |
+| `pregel_values` | a channel's other value at a version: whole, or what it adds to an earlier one (see `tails`) |
 | `pregel_writes` | what a task wrote, with the checkpoint that it started from |
 
 The values of one superstep have one version, so they lie side by side, and a commit touches few pages of the file.
+Numbers, flags and short texts are no longer than the version that would tell where they are. So each checkpoint holds
+all of its own, and a state of many of them is read from one row. The tables have row ids: in one without, SQLite reads
+a large value whole only to pass it by.
 
 What must stay true: a value never changes at its version while another is stored after it, and no value is dropped
 that another is stored after. A superstep is one transaction. Where several share one, each is still kept or left out
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckpoint
@@ -37,15 +40,15 @@ _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS pregel_checkpoints (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, parent_checkpoint_id TEXT,
         type TEXT NOT NULL, checkpoint BLOB NOT NULL, metadata_type TEXT NOT NULL, metadata BLOB NOT NULL, run_id TEXT,
-        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)) WITHOUT ROWID""",
+        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))""",
     """CREATE TABLE IF NOT EXISTS pregel_values (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, channel TEXT NOT NULL, version NOT NULL,
         type TEXT NOT NULL, head BLOB NOT NULL, base, rest BLOB NOT NULL,
-        PRIMARY KEY (thread_id, checkpoint_ns, version, channel)) WITHOUT ROWID""",
+        PRIMARY KEY (thread_id, checkpoint_ns, version, channel))""",
     """CREATE TABLE IF NOT EXISTS pregel_writes (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL,
         idx INTEGER NOT NULL, task_path TEXT NOT NULL, channel TEXT NOT NULL, type TEXT NOT NULL, value BLOB NOT NULL,
-        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)) WITHOUT ROWID""",
+        PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))""",
 )
 
 _ONE: Final = "thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
@@ -59,6 +62,12 @@ _CHANNELS_AT_ONCE: Final = 300
 
 # The last bodies of so many growing lists are kept in memory.
 _MOST_CHAINS: Final = 32
+
+# A version says in about fifty characters where a value is; strings of so many are not worth a row of their own.
+_SMALL: Final = 100
+
+# The small values of so many checkpoints are kept in memory.
+_MOST_MET: Final = 64
 
 Place = tuple[str, str, str]
 """A thread, a namespace and a channel."""
@@ -77,6 +86,7 @@ class OurLayout(Layout):
     def __init__(self) -> None:
         super().__init__()
         self._chains: OrderedDict[Place, Chain] = OrderedDict()
+        self._small: dict[Key, Mapping[str, Any]] = {}
 
     def create(self, db: sqlite3.Connection) -> None:
         if not is_ours(db):
@@ -102,18 +112,19 @@ class OurLayout(Layout):
         new: Collection[str],
     ) -> Record:
         values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
-        channel, chosen, others = "", list[tuple[str, Version, Pair]](), list[tuple[str, Version, Pair]]()
+        small = {channel: value for channel, value in values.items() if is_small(value)}
+        chosen, others = list[tuple[str, Version, Pair]](), list[tuple[str, Version, Pair]]()
         try:
-            for channel in new:
-                if channel in values and channel in versions:
-                    chosen.append((channel, versions[channel], serde.dumps_typed(values[channel])))
-            for channel in (values.keys() & versions.keys()) - set(new):  # the caller may not say all that is new
-                others.append((channel, versions[channel], serde.dumps_typed(values[channel])))
-            inline = {channel: values[channel] for channel in values.keys() - versions.keys()}
+            for channel in values.keys() & versions.keys() - small.keys():  # the caller may not say all that is new
+                item = (channel, versions[channel], serde.dumps_typed(values[channel]))
+                (chosen if channel in new else others).append(item)
+            inline = {channel: values[channel] for channel in values.keys() - versions.keys()} | small
             frame = serde.dumps_typed({**checkpoint, "channel_values": inline})
         except TypeError as error:
             raise cannot_save(serde, values.items(), key[0], error) from error
-        return Record(key, parent_id, frame, serde.dumps_typed(metadata), _text(metadata.get("run_id")), chosen, others)
+        run_id = _text(metadata.get("run_id"))
+        at_hand = {channel: value for channel, value in small.items() if channel in versions}
+        return Record(key, parent_id, frame, serde.dumps_typed(metadata), run_id, chosen, others, small=at_hand)
 
     def kept(
         self,
@@ -124,18 +135,42 @@ class OurLayout(Layout):
         metadata: CheckpointMetadata,
     ) -> Record:
         values, new = checkpoint.values, checkpoint.new
+        small, chosen = dict[str, Any](), list[tuple[str, Version, Pair]]()
         try:
-            chosen = [(channel, new[channel], serde.dumps_typed(value)) for channel, value in values.items()]
+            for channel, value in values.items():
+                if is_small(value):
+                    small[channel] = value
+                else:
+                    chosen.append((channel, new[channel], serde.dumps_typed(value)))
         except TypeError as error:
             raise cannot_save(serde, values.items(), key[0], error) from error
-        frame = serde.dumps_typed(checkpoint._replace(values={}).whole())
-        return Record(key, parent_id, frame, serde.dumps_typed(metadata), _text(metadata.get("run_id")), chosen, ())
+
+        def framed(before: Mapping[str, Any]) -> tuple[Pair, Mapping[str, Any]]:
+            inline = {channel: value for channel, value in before.items() if channel not in new} | small
+            return serde.dumps_typed(checkpoint._replace(values=inline).whole()), inline
+
+        def completed(parent: Pair | None) -> tuple[Pair, Mapping[str, Any]]:
+            return framed({} if parent is None else _with_versions(serde.loads_typed(parent)))
+
+        stored, run_id = serde.dumps_typed(metadata), _text(metadata.get("run_id"))
+        before = {} if parent_id is None else self._small.get((*key[:2], parent_id))
+        if before is None:
+            return Record(key, parent_id, ("", b""), stored, run_id, chosen, (), completed)
+        frame, inline = framed(before)
+        return Record(key, parent_id, frame, stored, run_id, chosen, (), small=inline)
+
+    def met(self, key: Key, checkpoint: Mapping[str, Any]) -> None:
+        self._keep_at_hand(key, _with_versions(checkpoint))
 
     def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         thread_id, ns, id = record.key
         chains: dict[Place, Chain] = {}
+        frame, small = record.frame, record.small
         try:
             with explained(db, "save", thread_id, id), self.putting(db, last or ()):
+                if record.completed is not None:
+                    parent = self._row(db, thread_id, ns, record.parent_id)
+                    frame, small = record.completed(None if parent is None else parent[2:4])
                 if last:
                     self._put_rows(db, last)
                 self._put_values(db, (thread_id, ns), record.values, chains)
@@ -150,13 +185,14 @@ class OurLayout(Layout):
                 db.execute(
                     f"INSERT OR REPLACE INTO pregel_checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
                     f" parent_checkpoint_id, {self.columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*record.key, record.parent_id, *record.frame, *record.metadata, record.run_id),
+                    (*record.key, record.parent_id, *frame, *record.metadata, record.run_id),
                 )
         except BaseException:
             for place in chains:  # the rows that these chains speak of may be gone
                 self._chains.pop(place, None)
             raise
         self._remember(chains)
+        self._keep_at_hand(record.key, small)
 
     def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
         metadata: CheckpointMetadata = checked_metadata(serde.loads_typed(pair))
@@ -165,12 +201,15 @@ class OurLayout(Layout):
     def values(
         self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
     ) -> dict[str, Pair]:
-        versions = checkpoint.get("channel_versions") or {}
-        asked = [(each, versions[each]) for each in (versions if channels is None else channels) if each in versions]
+        versions, inline = checkpoint.get("channel_versions") or {}, checkpoint.get("channel_values") or {}
+        if channels is None and versions.keys() <= inline.keys():
+            return {}
+        names = versions if channels is None else channels
+        asked = [(name, versions[name]) for name in names if name in versions and name not in inline]
         found: dict[str, Pair] = {}
         for start in range(0, len(asked), _CHANNELS_AT_ONCE):
             for channel, tag, piece in _pieces(db, key, asked[start : start + _CHANNELS_AT_ONCE]):
-                found[channel] = (tag, piece.head + _body(db, (*key[:2], channel), piece))
+                found[channel] = (tag, _whole(db, (*key[:2], channel), piece))
         return {channel: found[channel] for channel, _ in asked if channel in found}
 
     def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:
@@ -239,6 +278,11 @@ class OurLayout(Layout):
                 self._chains.pop((*where, channel), None)
                 _overwrite(db, (*where, channel), version, pair)
 
+    def _keep_at_hand(self, key: Key, small: Mapping[str, Any]) -> None:
+        self._small[key] = small
+        if len(self._small) > _MOST_MET:
+            self._small.pop(next(iter(self._small)), None)
+
     def _remember(self, chains: dict[Place, Chain]) -> None:
         for place, chain in chains.items():
             self._chains[place] = chain
@@ -257,7 +301,7 @@ def _overwrite(db: sqlite3.Connection, place: Place, version: Version, pair: Pai
     where = "thread_id = ? AND checkpoint_ns = ? AND channel = ?"
     fields = _FIELDS.removeprefix("channel, ")
     after = db.execute(f"SELECT {fields} FROM pregel_values WHERE {where} AND base IS NOT NULL", place).fetchall()
-    whole = [(tag, head + _body(db, place, Piece(head, base, rest)), each) for each, tag, head, base, rest in after]
+    whole = [(tag, _whole(db, place, Piece(*piece)), each) for each, tag, *piece in after]
     whole.append((*pair, version))
     db.executemany(
         f"UPDATE pregel_values SET type = ?, head = x'', base = NULL, rest = ? WHERE {_ONE}",
@@ -281,9 +325,12 @@ def _pieces(db: sqlite3.Connection, key: Key, asked: Sequence[tuple[str, Version
         yield channel, tag, Piece(*piece)
 
 
-def _body(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
-    """All that follows a piece's head: what it is stored after, and its rest."""
-    parts, base = [piece.rest], piece.base
+def _whole(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
+    """A value's bytes: a piece's head, what it is stored after, and its rest."""
+    head, base, rest = piece
+    if base is None:
+        return head + rest if head else rest
+    parts = [rest]
     met: set[Version] = set()
     while base is not None:
         if base in met:
@@ -294,7 +341,26 @@ def _body(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
             raise ValueError(f"channel {place[2]!r} is stored after its version {base!r}, which is gone")
         base = row[0]
         parts.append(row[1])
-    return b"".join(reversed(parts)) if len(parts) > 1 else piece.rest
+    parts.append(head)
+    return b"".join(reversed(parts))
+
+
+def _with_versions(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The small values of a checkpoint's frame; what has no version is that checkpoint's alone."""
+    versions, small = checkpoint["channel_versions"], checkpoint["channel_values"]
+    if small.keys() <= versions.keys():
+        return small  # type: ignore[no-any-return]  # a dict of the frame's
+    return {channel: value for channel, value in small.items() if channel in versions}
+
+
+def is_small(value: Any) -> bool:
+    """True for a value that is stored again with each checkpoint: that takes no more than to say where it is."""
+    kind = type(value)
+    if kind is str:
+        return bool(len(value) <= _SMALL)
+    if kind is int:
+        return bool(-(2**63) <= value < 2**63)
+    return value is None or kind in (bool, float)
 
 
 def _text(run_id: Any) -> str | None:

@@ -96,19 +96,37 @@ def test_a_checkpoint_comes_back_whole(saver: SqliteSaver):
     assert saver.get_tuple({"configurable": {"thread_id": "other"}}) is None
 
 
+def keep(saver: SqliteSaver, parent: Any, id: str, versions: dict[str, Any], new: dict[str, Any]) -> Any:
+    """The config of a checkpoint of these versions, of whose values those in `new` are new."""
+    shelf = shelf_of(saver, {"thread_id": "t", "checkpoint_ns": ""}, {})
+    changed = {channel: versions[channel] for channel in versions if channel in new or versions[channel] == int(id)}
+    frozen = FrozenCheckpoint(id, 0.0, Layers(versions), Layers({}), None, changed, new)
+    saver.keep(shelf, parent["configurable"]["checkpoint_id"], frozen, {})
+    return {"configurable": {**parent["configurable"], "checkpoint_id": id}}
+
+
 def test_a_value_is_found_by_its_version(ours: SqliteSaver):
-    first = put(ours, a="kept", b="old")
-    shelf = shelf_of(ours, {"thread_id": "t", "checkpoint_ns": ""}, {})
-    frozen = FrozenCheckpoint("3", 0.0, Layers({"a": 0, "b": 1}), Layers({}), None, {"b": 1}, {"b": "new"})
-    ours.keep(shelf, first["configurable"]["checkpoint_id"], frozen, {})
-    second = ours.get_tuple({"configurable": {**first["configurable"], "checkpoint_id": "3"}})
+    first = put(ours, a=["kept"], b=["old"])
+    second = ours.get_tuple(keep(ours, first, "3", {"a": 0, "b": 1}, {"b": ["new"]}))
     assert second is not None
-    assert (second.parent_config, second.checkpoint) == (
-        first,
-        frozen.whole() | {"channel_values": {"a": "kept", "b": "new"}},
-    )
-    assert ours.get(first)["channel_values"] == {"a": "kept", "b": "old"}
+    assert (second.parent_config, second.checkpoint["channel_values"]) == (first, {"a": ["kept"], "b": ["new"]})
+    assert ours.get(first)["channel_values"] == {"a": ["kept"], "b": ["old"]}
     assert rows(ours, "pregel_values") == 3
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_small_values_lie_in_each_checkpoint_whoever_made_the_one_before(ours: SqliteSaver, file: str, known: bool):
+    first = put(ours, text="a", number=1, none=None, gone=True, long="x" * 500, loose={"a": 1})
+    with SqliteSaver.from_conn_string(file) as other:
+        saver = ours if known else other
+        saver.setup()
+        config = keep(
+            saver, first, "9", {**dict.fromkeys(("text", "number", "none", "long"), 0), "gone": 9}, {"text": "b"}
+        )
+        values = saver.get(config)["channel_values"]
+    assert values == {"text": "b", "number": 1, "none": None, "long": "x" * 500}
+    assert rows(ours, "pregel_values") == 2
+    assert ours.get(first)["channel_values"]["gone"] is True
 
 
 def test_a_checkpoint_made_by_hand_keeps_values_that_are_not_called_new(saver: SqliteSaver):
