@@ -150,7 +150,10 @@ class OurLayout(Layout):
             return serde.dumps_typed(checkpoint._replace(values=inline).whole()), inline
 
         def completed(parent: Pair | None) -> tuple[Pair, Mapping[str, Any]]:
-            return framed({} if parent is None else _with_versions(serde.loads_typed(parent)))
+            if parent is None:
+                return framed({})
+            with SqliteReading(*key[:2], parent_id):
+                return framed(_with_versions(checked_frame(serde.loads_typed(parent))))
 
         stored, run_id = serde.dumps_typed(metadata), _text(metadata.get("run_id"))
         before = {} if parent_id is None else self._small.get((*key[:2], parent_id))
@@ -347,9 +350,9 @@ def _whole(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
 
 def _with_versions(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
     """The small values of a checkpoint's frame; what has no version is that checkpoint's alone."""
-    versions, small = checkpoint["channel_versions"], checkpoint["channel_values"]
+    versions, small = checkpoint.get("channel_versions") or {}, checkpoint.get("channel_values") or {}
     if small.keys() <= versions.keys():
-        return small  # type: ignore[no-any-return]  # a dict of the frame's
+        return small
     return {channel: value for channel, value in small.items() if channel in versions}
 
 

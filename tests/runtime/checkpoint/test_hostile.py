@@ -145,7 +145,7 @@ DAMAGES = {
     "UPDATE pregel_checkpoints SET type = 'pickle'": "the checkpoint itself",
     "UPDATE pregel_checkpoints SET metadata = x'01'": "the metadata",
     "UPDATE pregel_values SET rest = x'd9' WHERE channel = 'log'": "the value of channel 'log'",
-    "UPDATE pregel_values SET rest = 'text' WHERE channel = 'log'": "a value",
+    "UPDATE pregel_values SET rest = 'text' WHERE channel = 'log'": "the value of channel 'log'",
     "UPDATE pregel_values SET base = version WHERE channel = 'log'": "a value",
     "UPDATE pregel_values SET base = 'gone' WHERE channel = 'log'": "a value",
 }
