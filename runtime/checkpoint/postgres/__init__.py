@@ -30,6 +30,7 @@ from runtime.checkpoint.postgres.coding import Scope
 from runtime.checkpoint.postgres.connection import Conn, Connected, PostgresSaverError
 from runtime.checkpoint.postgres.layout import SHALLOW
 from runtime.checkpoint.postgres.routines import AT_ONCE
+from runtime.checkpoint.postgres.tables import SHALLOW_MIGRATIONS
 from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ class ShallowPostgresSaver(PostgresSaver):
     Without a history there is no time travel and no fork, and a DeltaChannel has no value.
     """
 
+    MIGRATIONS = SHALLOW_MIGRATIONS
     _layout = SHALLOW
 
     def __init__(self, conn: Conn, pipe: Pipeline | None = None, serde: SerializerProtocol | None = None) -> None:

@@ -28,6 +28,7 @@ from runtime.checkpoint.postgres.connection import AsyncConn as Conn
 from runtime.checkpoint.postgres.connection import AsyncConnected, PostgresSaverError
 from runtime.checkpoint.postgres.layout import SHALLOW
 from runtime.checkpoint.postgres.routines import AT_ONCE
+from runtime.checkpoint.postgres.tables import SHALLOW_MIGRATIONS
 from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class AsyncPostgresSaver(LoopBound, BasePostgresSaver):
 class AsyncShallowPostgresSaver(AsyncPostgresSaver):
     """Keeps only the newest checkpoint of each thread and namespace; see `ShallowPostgresSaver`. Deprecated."""
 
+    MIGRATIONS = SHALLOW_MIGRATIONS
     _layout = SHALLOW
 
     def __init__(self, conn: Conn, pipe: AsyncPipeline | None = None, serde: SerializerProtocol | None = None) -> None:

@@ -20,6 +20,7 @@ from runtime.checkpoint.postgres import routines
 from runtime.checkpoint.postgres.coding import Scope, keep_of, put_of, put_statement, writes_statement
 from runtime.checkpoint.postgres.layout import DELETE_THREADS, FULL, Layout
 from runtime.checkpoint.postgres.routines import AT_ONCE, Key, Routine, change
+from runtime.checkpoint.postgres.tables import MIGRATIONS
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -43,6 +44,9 @@ class Work(NamedTuple):
 class BasePostgresSaver(BaseCheckpointSaver[str]):
     """Turns each method's arguments into work; a subclass says how it gets done."""
 
+    MIGRATIONS: ClassVar[Sequence[str]] = MIGRATIONS
+    """The statements that make the tables. What `setup` has carried out is noted in the database by its number here."""
+
     _layout: ClassVar[Layout] = FULL
 
     @property
@@ -54,7 +58,7 @@ class BasePostgresSaver(BaseCheckpointSaver[str]):
         return following(current)
 
     def _setup(self) -> Work:
-        return Work("make the tables for", lambda: routines.set_up(self._layout), atomic=True)
+        return Work("make the tables for", lambda: routines.set_up(self.MIGRATIONS), atomic=True)
 
     def _get(self, config: RunnableConfig) -> Work:
         scope = Scope(*address(config))

@@ -219,10 +219,10 @@ def histories_of(
     histories: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
     for channel, task_id, tag, data, inline in rows:
         value = inline if tag is None else serde.loads_typed((tag, data))
-        if task_id is None:
-            histories[channel]["seed"] = value
-        else:
+        if task_id is not None:
             histories[channel]["writes"].append((task_id, channel, value))
+        elif value is not None:  # None ends the walk too: it is what a channel holds before anything
+            histories[channel]["seed"] = value
     return histories
 
 

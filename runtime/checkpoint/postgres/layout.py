@@ -1,20 +1,15 @@
-"""LangGraph's tables, and the statements on them: each does the whole of an operation, so that it is one round trip.
-
-| table | a row is |
-|---|---|
-| `checkpoint_migrations` | a step of the tables' history that has been taken |
-| `checkpoints` | a checkpoint as JSON, with those of its values that JSON can hold, its parent and its metadata |
-| `checkpoint_blobs` | another value, by its channel and the channel's version |
-| `checkpoint_writes` | what a task wrote, with the checkpoint that it started from |
+"""The statements on LangGraph's tables: each does the whole of an operation, so that it is one round trip.
 
 How to think about it. A single statement is a transaction of its own: it is kept or left out as a whole, and it sees
-one moment of the database. So a superstep is one statement, on whatever kind of connection. Rows go in as arrays, and
-the text of a statement stays the same whatever it stores: the server plans it once.
+one moment of the database. So a superstep is one statement, on whatever kind of connection. The same operation has the
+same text, but for how many rows it stores, and so the server plans it once.
 
-The values inside the JSON belong to the checkpoint and not to a version. A checkpoint that is stored by what is new in
-it takes the others over from its parent, inside the server.
+The values inside a checkpoint's JSON belong to the checkpoint and not to a version. A checkpoint that is stored by what
+is new in it takes the others over from its parent, inside the server.
 
-Whatever comes from a caller is bound to a statement and never becomes part of its text.
+What must stay true: the cost of a statement does not grow with the history of the thread, whatever the server knows of
+the tables; it may have counted nothing yet. And whatever comes from a caller is bound to a statement and never becomes
+part of its text.
 """
 
 from __future__ import annotations
@@ -25,49 +20,6 @@ from typing import Final, NamedTuple
 
 from runtime._words import TASKS
 from runtime.checkpoint.postgres.rows import BLOBS, WRITES
-
-_MIGRATIONS: Final = "CREATE TABLE IF NOT EXISTS checkpoint_migrations (v INTEGER PRIMARY KEY)"
-
-_WRITES: Final = """CREATE TABLE IF NOT EXISTS checkpoint_writes (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-    task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, blob BYTEA NOT NULL,
-    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))"""
-
-_INDEXES: Final = tuple(
-    f"CREATE INDEX IF NOT EXISTS {table}_thread_id_idx ON {table} (thread_id)"
-    for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
-)
-
-_TASK_PATH: Final = "ALTER TABLE checkpoint_writes ADD COLUMN IF NOT EXISTS task_path TEXT NOT NULL DEFAULT ''"
-
-_FULL_MIGRATIONS: Final = (
-    _MIGRATIONS,
-    """CREATE TABLE IF NOT EXISTS checkpoints (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-    parent_checkpoint_id TEXT, type TEXT, checkpoint JSONB NOT NULL, metadata JSONB NOT NULL DEFAULT '{}',
-    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))""",
-    """CREATE TABLE IF NOT EXISTS checkpoint_blobs (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', channel TEXT NOT NULL, version TEXT NOT NULL,
-    type TEXT NOT NULL, blob BYTEA, PRIMARY KEY (thread_id, checkpoint_ns, channel, version))""",
-    _WRITES,
-    "ALTER TABLE checkpoint_blobs ALTER COLUMN blob DROP NOT NULL",
-    "SELECT 1",  # a number that was given away and came to nothing
-    *_INDEXES,
-    _TASK_PATH,
-)
-
-_SHALLOW_MIGRATIONS: Final = (
-    _MIGRATIONS,
-    """CREATE TABLE IF NOT EXISTS checkpoints (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', type TEXT, checkpoint JSONB NOT NULL,
-    metadata JSONB NOT NULL DEFAULT '{}', PRIMARY KEY (thread_id, checkpoint_ns))""",
-    """CREATE TABLE IF NOT EXISTS checkpoint_blobs (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', channel TEXT NOT NULL,
-    type TEXT NOT NULL, blob BYTEA, PRIMARY KEY (thread_id, checkpoint_ns, channel))""",
-    _WRITES,
-    *_INDEXES,
-    _TASK_PATH,
-)
 
 # -- writing -----------------------------------------------------------------------------------------------------------
 
@@ -351,7 +303,6 @@ class Layout(NamedTuple):
     """The statements on one of LangGraph's two kinds of tables."""
 
     shallow: bool
-    migrations: Sequence[str]
     before_put: str
     put_blobs: str
     put_checkpoint: str
@@ -436,7 +387,6 @@ def _found_with(blobs: str) -> str:
 
 FULL: Final = Layout(
     shallow=False,
-    migrations=_FULL_MIGRATIONS,
     before_put="",
     put_blobs=_PUT_BLOBS,
     put_checkpoint=_PUT_CHECKPOINT,
@@ -448,7 +398,6 @@ FULL: Final = Layout(
 
 SHALLOW: Final = Layout(
     shallow=True,
-    migrations=_SHALLOW_MIGRATIONS,
     before_put=_SHALLOW_DROP_WRITES,
     put_blobs=_SHALLOW_PUT_BLOBS,
     put_checkpoint=_SHALLOW_PUT_CHECKPOINT,

@@ -61,7 +61,7 @@ def nothing() -> Routine[None]:
     yield from ()
 
 
-def set_up(layout: Layout) -> Routine[None]:
+def set_up(migrations: Sequence[str]) -> Routine[None]:
     """Make what is missing of the tables, in the one transaction that this must be run in.
 
     Whoever comes second waits for the first. Where nothing is missing, no right to make tables is needed.
@@ -70,7 +70,7 @@ def set_up(layout: Layout) -> Routine[None]:
     [(known,)] = yield from read("SELECT to_regclass('checkpoint_migrations') IS NOT NULL")
     rows = (yield from read("SELECT v FROM checkpoint_migrations")) if known else ()
     taken = max((v for (v,) in rows), default=-1)
-    for v, statement in list(enumerate(layout.migrations))[taken + 1 :]:
+    for v, statement in list(enumerate(migrations))[taken + 1 :]:
         yield from change(statement)
         yield from change("INSERT INTO checkpoint_migrations (v) VALUES (%(v)s)", v=v)
 

@@ -11,6 +11,10 @@ NAMES = {
     " EXCLUDED_METADATA_KEYS writes_sort_key",
     "runtime.checkpoint.base.id": "uuid6 UUID",
     "runtime.checkpoint.memory": "InMemorySaver MemorySaver PersistentDict",
+    "runtime.checkpoint.postgres": "PostgresSaver ShallowPostgresSaver BasePostgresSaver Conn",
+    "runtime.checkpoint.postgres.aio": "AsyncPostgresSaver AsyncShallowPostgresSaver Conn",
+    "runtime.checkpoint.postgres.base": "BasePostgresSaver",
+    "runtime.checkpoint.postgres.shallow": "ShallowPostgresSaver AsyncShallowPostgresSaver",
     "runtime.checkpoint.serde.base": "SerializerProtocol UntypedSerializerProtocol SerializerCompat CipherProtocol"
     " maybe_add_typed_methods",
     "runtime.checkpoint.serde.jsonplus": "JsonPlusSerializer InvalidModuleError EXT_CONSTRUCTOR_SINGLE_ARG"

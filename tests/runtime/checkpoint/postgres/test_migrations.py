@@ -7,7 +7,6 @@ import psycopg
 import pytest
 
 from runtime.checkpoint.postgres import PostgresSaver
-from runtime.checkpoint.postgres.layout import FULL
 from tests.postgres import execute
 from tests.runtime.checkpoint.postgres.build import ROOT, put, thread, values
 from tests.runtime.checkpoint.postgres.conftest import driver
@@ -22,7 +21,7 @@ SHAPE = """
 
 def of_age(url: str, age: int) -> None:
     """Make the tables as they were when the steps up to `age` had been taken."""
-    for v, statement in enumerate(FULL.migrations[: age + 1]):
+    for v, statement in enumerate(PostgresSaver.MIGRATIONS[: age + 1]):
         execute(url, statement.replace("blob BYTEA, PRIMARY", "blob BYTEA NOT NULL, PRIMARY"))
         execute(url, f"INSERT INTO checkpoint_migrations VALUES ({v})")
 

@@ -216,6 +216,13 @@ def test_a_history_goes_back_to_the_nearest_value_for_each_channel(saver: Any):
     assert saver.get_delta_channel_history(config=thread("other"), channels=["near"]) == {"near": {"writes": []}}
 
 
+def test_a_history_ends_where_a_channel_held_none(saver: Any):
+    config = put(saver, put(saver, a=["old"]), step=1, a=None)
+    saver.put_writes(config, [("a", 1)], "task")
+    child = saver.put(config, empty_checkpoint(), {}, {})
+    assert saver.get_delta_channel_history(config=child, channels=["a"]) == {"a": {"writes": [("task", "a", 1)]}}
+
+
 def test_a_checkpoint_that_is_its_own_parent_ends_a_history(saver: Any):
     config = put(saver)
     again = saver.put(config, saver.get(config), {}, {})
