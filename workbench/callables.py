@@ -32,7 +32,7 @@ def asks(runnable: Any) -> bool:
 def jumps(runnable: Any) -> bool:
     """True if the code makes a `Command` with `goto`, so that it chooses the next node itself."""
     for function in functions(runnable):
-        for code in _codes(function.__code__):
+        for code in codes(function.__code__):
             keywords = [name for one in code.co_consts if isinstance(one, tuple) for name in one]
             if "Command" in (*code.co_names, *code.co_freevars) and "goto" in keywords:
                 return True
@@ -47,7 +47,7 @@ def sends(path: Any, nodes: frozenset[str]) -> Sends | None:
     named: set[str] = set()
     seen = open_ = False
     for function in found:
-        for code in _codes(function.__code__):
+        for code in codes(function.__code__):
             for target in _send_targets(code):
                 seen = True
                 open_ = open_ or target not in nodes
@@ -114,9 +114,9 @@ def _look(thing: Any, attribute: str) -> Any:
 def _mentions(function: FunctionType, word: str, depth: int = 1) -> bool:
     if function.__module__ and function.__module__.startswith(_ENGINES):
         return False
-    around = {**function.__globals__, **_closure(function)}
+    around = {**function.__globals__, **closure(function)}
     called = []
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         for used in {*code.co_names, *code.co_freevars}:
             thing = around.get(used)
             if (thing is None and used == word and used in code.co_names) or _is_engines(thing, word):
@@ -134,7 +134,8 @@ def _is_engines(thing: Any, word: str) -> bool:
     return getattr(thing, "__name__", "") == word and str(getattr(thing, "__module__", "")).startswith(_ENGINES)
 
 
-def _closure(function: FunctionType) -> dict[str, Any]:
+def closure(function: FunctionType) -> dict[str, Any]:
+    """What the variables hold that a function has from the functions around it."""
     found = {}
     for used, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
@@ -144,11 +145,12 @@ def _closure(function: FunctionType) -> dict[str, Any]:
     return found
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object, and those of the functions written inside it."""
     yield code
     for one in code.co_consts:
         if isinstance(one, CodeType):
-            yield from _codes(one)
+            yield from codes(one)
 
 
 def _texts(code: CodeType) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from workbench import callables
@@ -28,7 +28,7 @@ def may_ask(runnable: Any) -> bool:
         if function in met or len(met) > _LIMIT or str(function.__module__).partition(".")[0] in _LIBRARIES:
             continue
         met.add(function)
-        names = {name for code in _codes(function.__code__) for name in (*code.co_names, *code.co_freevars)}
+        names = {name for code in callables.codes(function.__code__) for name in (*code.co_names, *code.co_freevars)}
         if "interrupt" in names:
             return True
         queue += _named(function, owner, names)
@@ -43,7 +43,7 @@ def _owner(runnable: Any) -> type[Any] | None:
 
 def _named(function: FunctionType, owner: type[Any] | None, names: set[str]) -> Iterator[_Place]:
     """The functions that the code names: itself, as parts of modules, or as methods of objects and of its own class."""
-    around = _around(function)
+    around = {**function.__globals__, **callables.closure(function)}
     for name in names:
         thing = around.get(name)
         if isinstance(thing, MethodType) and isinstance(thing.__func__, FunctionType):
@@ -66,20 +66,3 @@ def _methods(kind: type[Any], names: set[str]) -> Iterator[_Place]:
     if kind.__module__.partition(".")[0] not in _LIBRARIES:
         for base in kind.__mro__:
             yield from ((one, kind) for one in _parts(vars(base), {*names, "__call__"}))
-
-
-def _around(function: FunctionType) -> dict[str, Any]:
-    around = dict(function.__globals__)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            around[name] = cell.cell_contents
-        except ValueError:  # a cell that is still empty
-            around.pop(name, None)
-    return around
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _codes(one)

@@ -258,12 +258,7 @@ def _called(value: ast.expr) -> str:
 
 def _names(function: FunctionType) -> dict[str, Any]:
     """What the function's free names hold; its own variables hide those of the same name."""
-    around = dict(function.__globals__)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            around[name] = cell.cell_contents
-        except ValueError:  # a cell that is still empty
-            around.pop(name, None)
+    around = {**function.__globals__, **callables.closure(function)}
     for name in function.__code__.co_varnames:
         around.pop(name, None)
     return around
