@@ -177,7 +177,9 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         try:
             for channel, version in new_versions.items():
                 if channel in values:
-                    blobs[channel, version] = freeze(values[channel], serde, lineage.value_at(parent_id, channel))
+                    value = values[channel]
+                    before = lineage.value_at(parent_id, channel) if type(value) is list else None
+                    blobs[channel, version] = freeze(value, serde, before)
         except TypeError as error:
             raise unsaveable(channel, thread_id, error) from error
         frame, extras = _frame(checkpoint)
@@ -437,7 +439,7 @@ def _frame(checkpoint: Checkpoint) -> tuple[dict[str, Any], dict[str, Any]]:
     """The checkpoint without its values, its maps the saver's own; and what else the caller put into it."""
     frame: dict[str, Any] = {**checkpoint}
     frame.pop("channel_values", None)
-    extras = {key: frame.pop(key) for key in frame.keys() - _FRAME_KEYS}
+    extras = {} if frame.keys() <= _FRAME_KEYS else {key: frame.pop(key) for key in frame.keys() - _FRAME_KEYS}
     frame["channel_versions"] = dict(frame.get("channel_versions", {}))
     frame["versions_seen"] = {node: dict(seen) for node, seen in frame.get("versions_seen", {}).items()}
     if frame.get("updated_channels") is not None:

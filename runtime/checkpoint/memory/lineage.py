@@ -43,8 +43,7 @@ class Record(NamedTuple):
 
 
 def record_of(id: str, parent_id: str | None, frame: dict[str, Any], extras: Blob, metadata: Blob) -> Record:
-    """The record of a checkpoint without values, whose maps become the record's own."""
-    frame = {**frame}
+    """The record of a checkpoint without values, which becomes the record's own with all its maps."""
     versions, seen = frame.pop("channel_versions", {}), frame.pop("versions_seen", {})
     return Record(id, parent_id, Layers(versions), Layers(seen), 0.0, None, frame, metadata, extras)
 
