@@ -23,7 +23,8 @@ from runtime.checkpoint.postgres import PostgresSaver
 from tests.postgres import MISSING, installed, server
 from tests.runtime.survival.judge import Kept, Outcome, faults_of_end, faults_of_life
 from tests.runtime.survival.lives import SAVERS, Thread, live
-from tests.runtime.survival.program import read
+from tests.runtime.survival.program import TURNS, read
+from tests.runtime.survival.rivals import compete, faults_of_rivals
 
 DURABILITIES = ("sync", "async", "exit")
 
@@ -38,6 +39,7 @@ class Tally:
     threads: int = 0
     tasks: int = 0
     again: int = 0
+    pairs: int = 0
     faults: Counter[str] = field(default_factory=Counter)
 
 
@@ -45,6 +47,7 @@ def main() -> int:
     """Kill, tell, and say by the exit code whether anything was lost or doubled."""
     parser = argparse.ArgumentParser(prog="python -m tests.runtime.survival", description=__doc__)
     parser.add_argument("--kills", type=int, default=500, help="of each saver and durability")
+    parser.add_argument("--pairs", type=int, default=5, help="of processes that go on with one thread at the same time")
     parser.add_argument("--seed", type=int, default=None, help="a new one without it")
     parser.add_argument("--savers", nargs="*", default=("sqlite", "aiosqlite"), choices=list(SAVERS))
     parser.add_argument("--durabilities", nargs="*", default=DURABILITIES, choices=DURABILITIES)
@@ -59,14 +62,15 @@ def main() -> int:
             url = stack.enter_context(_database())
         for name, durability in product(options.savers, options.durabilities):
             began = time.perf_counter()
-            tally = survive(name, durability, options.kills, random.Random(f"{seed} {name} {durability}"), url)
+            chance = random.Random(f"{seed} {name} {durability}")
+            tally = survive(name, durability, options.kills, options.pairs, chance, url)
             failed = failed or bool(tally.faults)
             if options.json:
                 print(json.dumps(vars(tally)), flush=True)
             else:
                 print(
                     f"{name} {durability}: {tally.kills} kills on {tally.threads} threads; {tally.tasks} tasks began,"
-                    f" {tally.again} of them again; {sum(tally.faults.values())} faults;"
+                    f" {tally.again} of them again; {tally.pairs} pairs; {sum(tally.faults.values())} faults;"
                     f" {time.perf_counter() - began:.0f} s",
                     flush=True,
                 )
@@ -86,8 +90,8 @@ def _database() -> Iterator[str]:
         yield url
 
 
-def survive(name: str, durability: str, kills: int, chance: random.Random, url: str) -> Tally:
-    """Go through so many kills, on as many threads as it takes."""
+def survive(name: str, durability: str, kills: int, pairs: int, chance: random.Random, url: str) -> Tally:
+    """Go through so many kills, on as many threads as it takes, and through so many pairs of rivals."""
     tally = Tally(name, durability)
     with tempfile.TemporaryDirectory() as folder:
 
@@ -104,6 +108,11 @@ def survive(name: str, durability: str, kills: int, chance: random.Random, url: 
             thread = new(tally.threads)
             tally.faults.update(_end(thread, lasts, chance, tally))
             tally.faults.update(faults_of_end(Outcome.of(thread), undisturbed))
+        while tally.pairs < pairs:
+            tally.pairs += 1
+            thread = new(-tally.pairs)
+            compete(thread, 2)
+            tally.faults.update(faults_of_rivals(thread))
     return tally
 
 
@@ -119,7 +128,7 @@ def _end(thread: Thread, lasts: float, chance: random.Random, tally: Tally) -> l
         noted = len(lines)
     began = Counter(line.facts[0] for line in lines if line.word == "began")
     tally.tasks += began.total()
-    tally.again += began.total() - len(began)
+    tally.again += began.total() - len(began) - TURNS  # the task that asks begins a second time, with the answer
     return faults
 
 

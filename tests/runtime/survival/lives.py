@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from runtime.checkpoint.postgres import PostgresSaver
 from runtime.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -77,7 +77,9 @@ def live(thread: Thread, streamed: bool, seconds: float | None) -> tuple[bool, f
     began = time.perf_counter()
     child = os.fork()
     if child == 0:
-        _end_with(thread, streamed)
+        if thread.saver.asynchronous:
+            ended_with(thread, lambda: asyncio.run(_ago_on(thread, streamed)))
+        ended_with(thread, lambda: _go_on(thread, streamed))
     if seconds is not None:
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)  # it may have ended: it is there as long as nobody has waited for it
@@ -90,15 +92,12 @@ def live(thread: Thread, streamed: bool, seconds: float | None) -> tuple[bool, f
     return False, lasted
 
 
-def _end_with(thread: Thread, streamed: bool) -> None:
-    """What the child does; it never returns."""
+def ended_with(thread: Thread, work: Callable[[], None]) -> NoReturn:
+    """What a child does: its work, and no more. What goes wrong stands in the diary."""
     status = 1
     try:
         Diary.open(thread.diary)
-        if thread.saver.asynchronous:
-            asyncio.run(_ago_on(thread, streamed))
-        else:
-            _go_on(thread, streamed)
+        work()
         status = 0
     except BaseException as error:
         Diary.note("failed", "; ".join(traceback.format_exception(error)).replace("\n", "; "))

@@ -1,0 +1,95 @@
+"""Two processes that go on with one thread at the same time, and what must be true of it then: a fork, never a mixture.
+
+Each task writes a line with its process's number. So whatever mixes the branches of the two processes shows: in a
+checkpoint that is not its parent's and one more round. Delta channels are left out: their values are made of the writes
+stored beside a checkpoint, and where both processes ran a task there, the first one's count for both branches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import os
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Final, TypedDict
+
+from runtime.graph import END, START, StateGraph
+from tests.runtime.survival.lives import Thread, ended_with
+from tests.runtime.survival.program import read
+
+ROUNDS: Final = 5
+
+
+class Rounds(TypedDict, total=False):
+    round: int
+    done: Annotated[list[str], operator.add]
+
+
+def rounds(saver: Any) -> Any:
+    """A graph of some rounds with two tasks each."""
+
+    def begin(state: Rounds) -> dict[str, Any]:
+        return {"round": state.get("round", 0) + 1}
+
+    def node(name: str) -> Any:
+        def says(state: Rounds) -> dict[str, Any]:
+            line = f"{state['round']} {name} {os.getpid()}"
+            return {"done": [line]}
+
+        return says
+
+    graph = StateGraph(Rounds).add_node("begin", begin).add_node("a", node("a")).add_node("b", node("b"))
+    graph.add_edge(START, "begin").add_edge("begin", "a").add_edge("begin", "b").add_node("gather", lambda state: {})
+    graph.add_edge(["a", "b"], "gather")
+    graph.add_conditional_edges("gather", lambda state: "begin" if state["round"] < ROUNDS else END, ["begin", END])
+    return graph.compile(checkpointer=saver)
+
+
+def compete(thread: Thread, processes: int) -> None:
+    """So many processes bring the thread to its end, all at once."""
+    children = []
+    for _ in range(processes):
+        child = os.fork()
+        if child == 0:
+            ended_with(thread, (_arun if thread.saver.asynchronous else _run)(thread))
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def _run(thread: Thread) -> Callable[[], None]:
+    def run() -> None:
+        with thread.saver.open(thread.address) as saver:
+            graph = rounds(saver)
+            state = graph.get_state(thread.config)
+            graph.invoke(None if state.next else {}, thread.config, durability=thread.durability)
+
+    return run
+
+
+def _arun(thread: Thread) -> Callable[[], None]:
+    async def run() -> None:
+        async with thread.saver.open(thread.address) as saver:
+            graph = rounds(saver)
+            state = await graph.aget_state(thread.config)
+            await graph.ainvoke(None if state.next else {}, thread.config, durability=thread.durability)
+
+    return lambda: asyncio.run(run())
+
+
+def faults_of_rivals(thread: Thread) -> Iterator[str]:
+    """What is wrong with a thread after several processes went on with it."""
+    with thread.saver.read(thread.address) as saver:
+        states = list(rounds(saver).get_state_history(thread.config))
+    lines = {state.config["configurable"]["checkpoint_id"]: state.values.get("done", []) for state in states}
+    for state in states:
+        done, parent = state.values.get("done", []), state.parent_config
+        before = lines[parent["configurable"]["checkpoint_id"]] if parent else []
+        added = [line.split()[:2] for line in done[len(before) :]]
+        first = len(before) // 2 + 1
+        whole = [[str(number), name] for number in range(first, first + len(added) // 2) for name in "ab"]
+        if done[: len(before)] != before or added != whole:
+            yield f"superstep {state.metadata['step']} made {done} of {before}"
+    if len(max(lines.values(), key=len)) < 2 * ROUNDS:  # whoever begins after the other's end goes round once more
+        yield "nobody came to the end"
+    yield from (f"a process failed by itself: {line.facts[0]}" for line in read(thread.diary) if line.word == "failed")
