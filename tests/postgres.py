@@ -114,7 +114,9 @@ def installed() -> Path | None:
 @contextmanager
 def server(programs: Path) -> Iterator[Server]:
     """A server made of these programs, with nothing in it."""
-    home, account = Path(tempfile.mkdtemp(prefix="postgres-")), _account()
+    account = _account()
+    # TMPDIR may lie where only root goes.
+    home = Path(tempfile.mkdtemp(prefix="postgres-", dir="/tmp" if account else None))
     if account:
         os.chown(home, account["user"], account["group"])
         programs = _within_reach(programs, home)
