@@ -24,9 +24,9 @@ NO_VECTORS = Vectors({}, {})
 class Index:
     """Reads an index config: `{"dims": length, "embed": …, "fields": paths}`; without fields, all of a value counts."""
 
-    def __init__(self, config: IndexConfig) -> None:
+    def __init__(self, config: IndexConfig, fields: list[str] | None = None) -> None:
         self.embeddings = ensure_embeddings(config.get("embed"))
-        self._fields = _paths(config.get("fields") or ["$"])
+        self._fields = _paths(config.get("fields") or fields or ["$"])
 
     def embed(self, batch: Batch) -> Vectors:
         """The vectors that the batch needs. Each text is embedded once, all items' texts in one call."""

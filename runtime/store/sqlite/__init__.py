@@ -13,27 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from runtime.store.base import Embeddings, IndexConfig, Op, Result, TTLConfig
+from runtime.store.base import Embeddings, Op, Result, TTLConfig
 from runtime.store.batches import Batch
-from runtime.store.index import NO_VECTORS, Index
+from runtime.store.index import NO_VECTORS
 from runtime.store.sql import Deserializer
 from runtime.store.sqlite.database import Database
+from runtime.store.sqlite.vectors import SqliteIndexConfig, index_of
 from runtime.store.sweeping import SweptStore
 
 if TYPE_CHECKING:
     from runtime.store.sqlite.aio import AsyncSqliteStore
 
-__all__ = ("AsyncSqliteStore", "SqliteStore")
+__all__ = ("AsyncSqliteStore", "SqliteIndexConfig", "SqliteStore")
 
 
 class SqliteStore(SweptStore):
     """Keeps items in the database of a connection, which many threads may share (`check_same_thread=False`).
 
     A batch is one transaction: its reads see one moment, its writes are all kept or none. With `index` a search can
-    sort by likeness to a query (see `IndexConfig`); `ttl` says how long items live (see `TTLConfig`). Expired items are
-    seen until a sweep takes them, or with `omit_expired` until they expire; a read gives them new time where
-    `refresh_on_read` or `refresh_ttl` says so. Times are UTC without a zone, in whole
-    seconds. For async programs use `aio.AsyncSqliteStore`.
+    sort by likeness to a query (see `SqliteIndexConfig`); `ttl` says how long items live (see `TTLConfig`). Expired
+    items are seen until a sweep takes them, or with `omit_expired` until they expire; a read gives them new time where
+    `refresh_on_read` or `refresh_ttl` says so. Times are UTC without a zone, in whole seconds. For async programs use
+    `aio.AsyncSqliteStore`.
     """
 
     renews_on_read = False
@@ -43,21 +44,21 @@ class SqliteStore(SweptStore):
         conn: sqlite3.Connection,
         *,
         deserializer: Deserializer | None = None,
-        index: IndexConfig | None = None,
+        index: SqliteIndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
         super().__init__(ttl)
         self.conn = conn
         self.lock = threading.Lock()
         self.index_config = index
-        self._index = None if index is None else Index(index)
+        self._index = index_of(index)
         self.embeddings: Embeddings | None = None if self._index is None else self._index.embeddings
         self._database = Database(ttl, with_vectors=index is not None, deserializer=deserializer or orjson.loads)
 
     @classmethod
     @contextmanager
     def from_conn_string(
-        cls, conn_string: str, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
+        cls, conn_string: str, *, index: SqliteIndexConfig | None = None, ttl: TTLConfig | None = None
     ) -> Iterator[SqliteStore]:
         """A store in the file of that name, or in memory for ":memory:"; the connection is closed in the end."""
         connected = closing(sqlite3.connect(conn_string, check_same_thread=False))

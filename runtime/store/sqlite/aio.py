@@ -15,11 +15,12 @@ from typing import TypeVar
 import aiosqlite
 import orjson
 
-from runtime.store.base import Embeddings, IndexConfig, Op, Result, TTLConfig
+from runtime.store.base import Embeddings, Op, Result, TTLConfig
 from runtime.store.batches import Batch
-from runtime.store.index import NO_VECTORS, Index
+from runtime.store.index import NO_VECTORS
 from runtime.store.sql import Deserializer
 from runtime.store.sqlite.database import Database
+from runtime.store.sqlite.vectors import SqliteIndexConfig, index_of
 from runtime.store.sweeping import AsyncSweptStore
 
 __all__ = ("AsyncSqliteStore",)
@@ -41,21 +42,21 @@ class AsyncSqliteStore(AsyncSweptStore):
         conn: aiosqlite.Connection,
         *,
         deserializer: Deserializer | None = None,
-        index: IndexConfig | None = None,
+        index: SqliteIndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
         super().__init__(ttl)
         self.conn = conn
         self.lock = asyncio.Lock()
         self.index_config = index
-        self._index = None if index is None else Index(index)
+        self._index = index_of(index)
         self.embeddings: Embeddings | None = None if self._index is None else self._index.embeddings
         self._database = Database(ttl, with_vectors=index is not None, deserializer=deserializer or orjson.loads)
 
     @classmethod
     @asynccontextmanager
     async def from_conn_string(
-        cls, conn_string: str, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
+        cls, conn_string: str, *, index: SqliteIndexConfig | None = None, ttl: TTLConfig | None = None
     ) -> AsyncIterator[AsyncSqliteStore]:
         """A store in the file of that name, or in memory for ":memory:"; the connection is closed in the end."""
         async with aiosqlite.connect(conn_string) as conn, cls(conn, index=index, ttl=ttl) as store:

@@ -6,7 +6,19 @@ import sqlite3
 import struct
 from collections.abc import Callable
 
-from runtime.store.index import Numbers
+from runtime.store.base import IndexConfig
+from runtime.store.index import Index, Numbers
+
+
+class SqliteIndexConfig(IndexConfig, total=False):
+    """`IndexConfig`; what it calls `fields` may be called `text_fields`, as LangGraph's store in SQLite has it."""
+
+    text_fields: list[str] | None
+
+
+def index_of(config: SqliteIndexConfig | None) -> Index | None:
+    """The index that a config describes."""
+    return None if config is None else Index(config, config.get("text_fields"))
 
 
 def as_blob(numbers: Numbers) -> bytes:

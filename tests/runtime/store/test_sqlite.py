@@ -20,6 +20,8 @@ from tests.runtime.store.letters import Letters
 
 INDEX: Any = {"dims": 3, "embed": Letters(), "fields": ["text"]}
 
+LANGGRAPH_INDEX: Any = {"dims": 3, "embed": Letters(), "text_fields": ["text"]}
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
@@ -217,7 +219,7 @@ def theirs(file: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[LangGraphStor
             "sqlite_vec.load", lambda conn: conn.create_function("vec_distance_cosine", 2, cosine_distance())
         )
     with closing(sqlite3.connect(file, isolation_level=None, factory=factory)) as conn:
-        store = LangGraphStore(conn, index={**INDEX, "text_fields": ["text"]})  # its name for `fields`
+        store = LangGraphStore(conn, index=LANGGRAPH_INDEX)
         store.setup()
         yield store
 
@@ -229,6 +231,13 @@ def test_each_finds_by_likeness_what_the_other_wrote(file: str, theirs: LangGrap
         for store in (ours, theirs):
             scores = {item.key: item.score for item in store.search(("n",), query="a")}
             assert scores == {"near": 1, "near too": 1, "far": pytest.approx(0.5**0.5)}
+
+
+@pytest.mark.parametrize("index", [INDEX, LANGGRAPH_INDEX])
+def test_the_fields_of_an_index_go_by_either_name(index: Any):
+    with SqliteStore.from_conn_string(":memory:", index=index) as store:
+        store.put(("n",), "k", {"text": "a", "other": "bbbb"})
+        assert [item.score for item in store.search(("n",), query="a")] == [1]
 
 
 def test_an_older_file_is_brought_up_to_date(file: str):
