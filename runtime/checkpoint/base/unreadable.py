@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 __all__ = ("Reading", "UnreadableCheckpointError", "checked_frame", "checked_metadata")
 
@@ -63,6 +63,9 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
+_VERSIONS: Final = frozenset((str, int, float))
+
+
 def checked_frame(frame: Any) -> dict[str, Any]:
     """A checkpoint that may lack its values; TypeError or KeyError where it has not the shape of one."""
     _map("the checkpoint", frame)
@@ -72,9 +75,8 @@ def checked_frame(frame: Any) -> dict[str, Any]:
         if not isinstance(frame[name], str):
             raise TypeError(f"{name} is a text, and not {type(frame[name]).__name__}")
     for versions in (frame.get("channel_versions") or {}, *(frame.get("versions_seen") or {}).values()):
-        for at in _map("the versions seen", versions).values():
-            if type(at) not in (str, int, float):
-                raise TypeError(f"a version is a number or a text, and not {type(at).__name__}")
+        for kind in set(map(type, _map("the versions seen", versions).values())) - _VERSIONS:
+            raise TypeError(f"a version is a number or a text, and not {kind.__name__}")
     return frame  # type: ignore[no-any-return]  # checked above
 
 
