@@ -119,7 +119,7 @@ def server(programs: Path) -> Iterator[Server]:
     home = Path(tempfile.mkdtemp(prefix="postgres-", dir="/tmp" if account else None))
     if account:
         os.chown(home, account["user"], account["group"])
-        programs = _within_reach(programs, home)
+        programs = _within_reach(programs, home, account)
     keeper = subprocess.Popen(
         ["sh", "-c", _STOP_AT_THE_END, home],
         stdin=subprocess.PIPE,
@@ -140,7 +140,7 @@ def _begun(programs: Path, home: Path, account: dict[str, Any]) -> Server:
         os.chown(secret, account["user"], account["group"])
     secret.chmod(0o600)
     made.run("initdb", "-D", "data", "-U", "postgres", "--auth=password", "--pwfile=password", "--encoding=UTF8",
-             "--no-locale", "--no-sync", "--no-instructions")  # fmt: skip
+             "--no-locale", "--no-sync", "--no-instructions", "--wal-segsize=1")  # fmt: skip
     with (home / "data" / "postgresql.conf").open("a") as settings:
         settings.write(_SETTINGS.format(port=port))
     made.start()
@@ -157,15 +157,21 @@ def _account() -> dict[str, Any]:
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
-def _within_reach(programs: Path, home: Path) -> Path:
-    """The programs of the package where that other user can read them: root's folders may be closed to it."""
-    package = programs.parent.parent
-    if package.name != PACKAGE:
-        return programs
-    for folder in (package / programs.parent.name, package.with_name(f"{PACKAGE}.libs")):  # these look for each other
-        if folder.exists():
-            shutil.copytree(folder, home / folder.relative_to(package.parent), ignore=shutil.ignore_patterns("include"))
-    return home / programs.relative_to(package.parent)
+def _within_reach(programs: Path, home: Path, account: dict[str, Any]) -> Path:
+    """The programs where that other user can run them: root's folders may be closed to it, and then in its home."""
+    try:
+        subprocess.run([programs / "initdb", "--version"], cwd="/", stdout=subprocess.DEVNULL, check=True, **account)
+    except PermissionError:
+        package = programs.parent.parent
+        for folder in (
+            package / programs.parent.name,
+            package.with_name(f"{PACKAGE}.libs"),
+        ):  # these look for each other
+            if folder.exists():
+                ignored = shutil.ignore_patterns("include")
+                shutil.copytree(folder, home / folder.relative_to(package.parent), ignore=ignored)
+        return home / programs.relative_to(package.parent)
+    return programs
 
 
 def _free_port() -> int:

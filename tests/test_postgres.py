@@ -40,7 +40,7 @@ def test_what_was_committed_is_there_after_a_restart_and_connections_are_not(
         assert after.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_test_run_that_ends_leaves_neither_server_nor_data(postgres_server: Server, how: signal.Signals) -> None:
     command = [sys.executable, "-c", CHILD]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
