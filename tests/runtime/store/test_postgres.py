@@ -19,6 +19,11 @@ from tests.runtime.store.letters import Letters
 
 INDEX: Any = {"dims": 3, "embed": Letters(), "fields": ["text"]}
 
+CUT = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+
 
 def keys(found: Any) -> list[str]:
     return [item.key for item in found]
@@ -176,12 +181,12 @@ def test_a_pool_makes_a_new_connection_for_one_that_was_lost(store_address: str,
     with PostgresStore.from_conn_string(store_address, pool_config={"min_size": 1}) as store:
         store.setup()
         store.put(("a",), "k", {})
-        store_database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        store_database.execute(CUT)
         assert store.get(("a",), "k") is not None
 
 
 def test_a_lost_connection_is_an_error_that_names_the_way_out(store: PostgresStore, store_database: psycopg.Connection):
-    store_database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    store_database.execute(CUT)
     with pytest.raises(psycopg.OperationalError) as caught:
         store.get(("a",), "k")
     assert any("pool" in note for note in caught.value.__notes__)
