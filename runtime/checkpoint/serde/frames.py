@@ -60,10 +60,16 @@ def _index(index: Any) -> Told:
     if isinstance(index, pandas.RangeIndex):
         return {"form": "range", "start": index.start, "stop": index.stop, "step": index.step, "name": index.name}
     if isinstance(index, pandas.MultiIndex):
-        levels, codes = list(index.levels), [code.astype("int64") for code in index.codes]
+        levels, codes = list(map(_dense, index.levels)), [code.astype("int64") for code in index.codes]
         return {"form": "multi", "levels": levels, "codes": codes, "names": list(index.names)}
     freq = getattr(index, "freqstr", None) if not isinstance(index, pandas.PeriodIndex) else None
     return {"form": "index", "data": _column(index), "name": index.name, "freq": freq}
+
+
+def _dense(index: Any) -> Any:
+    """An index that is as long as its bytes."""
+    pandas = sys.modules["pandas"]
+    return pandas.Index(index.to_numpy(), name=index.name) if isinstance(index, pandas.RangeIndex) else index
 
 
 def _column(column: Any) -> Any:
@@ -183,6 +189,8 @@ def _made_index(pandas: Any, data: Any, name: Any, freq: str | None) -> Any:
 
 def _made_multi(pandas: Any, levels: list[Any], codes: list[Any], names: list[Any]) -> Any:
     codes = [_values(pandas, each) for each in codes]
+    if any(isinstance(level, pandas.RangeIndex) for level in levels):
+        raise TypeError("the levels of an index are stored value by value")
     return pandas.MultiIndex(levels=levels, codes=codes, names=[_key(name) for name in names])
 
 

@@ -35,11 +35,15 @@ from runtime.checkpoint.serde.packing import (
     reason,
 )
 from runtime.checkpoint.serde.revival import (
+    as_it_is,
+    begin,
     construct,
     is_model,
     is_plain_data,
     is_record,
+    met_long,
     model,
+    noted,
     record,
     reviving,
     unpack,
@@ -133,6 +137,7 @@ class JsonPlusSerializer(SerializerProtocol):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         tag, content = data
         if tag == "msgpack":
+            begin()
             return unpack(content, self._hook)
         if tag == "null":
             return None
@@ -166,11 +171,12 @@ class JsonPlusSerializer(SerializerProtocol):
         arguments, keywords = value.get("args") or [], value.get("kwargs") or {}
         try:
             found = self._named_in_json(symbol, value)
+            if met_long():
+                return as_it_is(found, keywords)
             if is_model(found):
                 return model(found, keywords)
-            return (
-                record(found, keywords) if is_record(found) and not arguments else construct(found, arguments, keywords)
-            )
+            made = is_record(found) and not arguments
+            return noted(record(found, keywords) if made else construct(found, arguments, keywords))
         except InvalidModuleError as error:
             logger.warning("%s", error)
         except Exception as error:
@@ -207,6 +213,7 @@ def _revive_langchain(value: dict[str, Any]) -> Any:
 
 
 def _loaded_json(content: bytes, hook: Callable[[dict[str, Any]], Any]) -> Any:
+    begin()
     try:
         return json.loads(content.decode(), object_hook=hook)
     except RecursionError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -21,6 +22,7 @@ from typing import Any, Final, NamedTuple
 import ormsgpack
 
 from runtime.channels.delta import DeltaSnapshot
+from runtime.checkpoint.serde import frames
 from runtime.checkpoint.serde.packing import (
     EXT_CONSTRUCTOR_KW_ARGS,
     EXT_CONSTRUCTOR_POS_ARGS,
@@ -58,6 +60,7 @@ def reviving(trust: Trust) -> Hook:
         if sort is None:
             logger.warning("A checkpoint holds an extension of the unknown code %d; its bytes are given instead.", code)
             return data
+        before = _long.met
         payload = unpack(data, revive)
         if not _is_payload(payload):
             return payload
@@ -66,9 +69,65 @@ def reviving(trust: Trust) -> Hook:
             found = trust.admit_method((module, name), str(payload[3]) if len(payload) > 3 else "")
         else:
             found = trust.admit((module, name), sort.fits)
-        return content if found is None else _built((module, name), sort.build, found, content)
+        if found is None:
+            return content
+        return noted(_built((module, name), sort.build if _long.met == before else as_it_is, found, content))
 
     return revive
+
+
+class _Long(threading.local):
+    """How many objects that are longer than their bytes this thread has met, and their items, since `begin`."""
+
+    met = 0
+    items = 0
+
+
+_long = _Long()
+
+# Constructors may go through so many items that no bytes stand for.
+_MOST_ITEMS: Final = 100_000
+
+_LONG_KINDS: Final = ("range", "RangeIndex", "IPv4Network", "IPv6Network")
+
+
+def begin() -> None:
+    """Begin to count anew: what is read next is another value."""
+    _long.met = _long.items = 0
+
+
+def met_long() -> bool:
+    """True where the value that is read holds more items than its bytes stand for, in ranges or networks."""
+    return _long.met > 0
+
+
+def noted(built: Any) -> Any:
+    """What was built; a range or a network is counted, for whoever goes through it may never come to its end."""
+    if type(built).__name__ in _LONG_KINDS:
+        size = getattr(built, "num_addresses", None)
+        _long.items += min(
+            _MOST_ITEMS + 1, size if size is not None else max(built.stop - built.start, built.start - built.stop)
+        )
+        _long.met += _long.items > _MOST_ITEMS
+    return built
+
+
+def as_it_is(found: Any, content: Any) -> Any:
+    """A record or a model whose parts may be too long to be gone through: its fields are set, and nothing runs."""
+    if found in _COLLECTIONS:
+        return construct(found, [content])
+    if found is frames.made:
+        return found(**content)
+    if is_model(found):
+        return found.model_construct(**content)
+    if not is_record(found):
+        raise TypeError("its argument holds a range or a network that is too long to be gone through")
+    if issubclass(found, tuple):
+        return found(**content)
+    made = object.__new__(found)
+    for field in dataclasses.fields(found):
+        object.__setattr__(made, field.name, content[field.name])
+    return made
 
 
 def is_record(cls: Any) -> bool:
@@ -183,6 +242,8 @@ def construct(found: Any, arguments: Any, keywords: Mapping[str, Any] = MappingP
     range, or an array, would have any length.
     """
     arguments = listed(arguments)
+    if is_model(found):
+        raise TypeError("a model is stored by its fields")
     if found in _COLLECTIONS and arguments:
         return _collected(found, listed(arguments[0]), *arguments[1:], **keywords)
     if found is Fraction and not all(type(part) is int for part in arguments):

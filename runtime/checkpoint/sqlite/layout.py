@@ -231,8 +231,8 @@ class Layout(ABC):
                     each = self._find(db, serde, *key)
                 if each is not None:
                     found.append(each)
-                    size += sum(len(data) for _, data in each.values.values())
-                    size += sum(len(data) for _, _, (_, data) in each.writes)
+                    pairs = [*each.values.values(), *(pair for _, _, pair in each.writes)]
+                    size += sum(len(data) for _, data in pairs if isinstance(data, bytes))  # all of them, if undamaged
                     if len(found) == _MOST_AT_ONCE or size > _BYTES_AT_ONCE:
                         break
         return found
@@ -301,13 +301,13 @@ class Layout(ABC):
             found = []
             for row in db.execute(statement, (thread_id,)):
                 ns, id, parent_id = row[:3]
-                with SqliteReading(thread_id, ns, id):
-                    checkpoint, metadata = (
-                        checked_frame(serde.loads_typed(row[3:5])),
-                        self.load_metadata(serde, row[5:7]),
-                    )
-                apart = {name for name, at in checkpoint["channel_versions"].items() if (ns, name, at) in stored}
-                held = frozenset(apart | checkpoint["channel_values"].keys())
+                with SqliteReading(thread_id, ns, id) as at:
+                    checkpoint = checked_frame(serde.loads_typed(row[3:5]))
+                    versions = checkpoint.get("channel_versions") or {}
+                    apart = {name for name, version in versions.items() if (ns, name, version) in stored}
+                    held = frozenset(apart | (checkpoint.get("channel_values") or {}).keys())
+                    at.part = "the metadata"
+                    metadata = self.load_metadata(serde, row[5:7])
                 asks = asking(writes.get((ns, id), ()))
                 found.append(Outline(ns, id, parent_id, checkpoint["ts"], metadata, held, asks))
         return found

@@ -229,7 +229,7 @@ class OurLayout(Layout):
         used = set()
         for id, *pair in frames:
             with SqliteReading(thread_id, ns, id):
-                used.update(checked_frame(serde.loads_typed((pair[0], pair[1])))["channel_versions"].items())
+                used.update(checked_frame(serde.loads_typed((pair[0], pair[1]))).get("channel_versions", {}).items())
         rows = db.execute(
             "SELECT channel, version, base FROM pregel_values WHERE thread_id = ? AND checkpoint_ns = ?", where
         ).fetchall()

@@ -88,6 +88,19 @@ BOMBS = {
     "items of no size": ext(6, "V0", [10**12], "C", b""),
     "a field as large as a range": ext(6, [["a", "<f8", FAR]], [1], "C", b""),
     "a fraction with an exponent": ext(1, "fractions", "Fraction", ["1e9999999999"]),
+    "a message whose words are a range": ext(0, "langchain_core.messages.base", "BaseMessage", FAR),
+    "a message of a range": ext(5, "langchain_core.messages.human", "HumanMessage", {"content": [FAR], "id": FAR}),
+    "a message of a network": ext(
+        5, "langchain_core.messages.human", "HumanMessage", {"content": ext(0, "ipaddress", "IPv6Network", "::/0")}
+    ),
+    "an item in a range": ext(4, "runtime.store.base", "Item", {"namespace": FAR, "key": "k", "value": {}}),
+    "very many ranges": [
+        ext(5, "langchain_core.messages.human", "HumanMessage", {"content": ext(1, "builtins", "range", [0, 90_000])})
+    ]
+    * 300,
+    "levels of a range": ext(
+        2, *MADE, {"form": "multi", "levels": [ROWS], "codes": [ext(6, "<i8", [1], "C", b"\0" * 8)], "names": ["a"]}
+    ),
     "one value for many rows": ext(
         2, *MADE, {"form": "series", "index": ROWS, "data": SCALAR, "name": None, "attrs": {}}
     ),
