@@ -231,7 +231,7 @@ class Layout(ABC):
                     each = self._find(db, serde, *key)
                 if each is not None:
                     found.append(each)
-                    pairs = [*each.values.values(), *(pair for _, _, pair in each.writes)]
+                    pairs: list[tuple[Any, Any]] = [*each.values.values(), *(pair for _, _, pair in each.writes)]
                     size += sum(len(data) for _, data in pairs if isinstance(data, bytes))  # all of them, if undamaged
                     if len(found) == _MOST_AT_ONCE or size > _BYTES_AT_ONCE:
                         break
