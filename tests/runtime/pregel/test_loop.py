@@ -1,12 +1,14 @@
 """The loop, pumped by hand: what it asks for, in which order. And the drivers, which must answer all of it."""
 
+import asyncio
+
 import pytest
 
 from runtime.checkpoint.base import Shelf, Written
 from runtime.checkpoint.memory import InMemorySaver
 from runtime.events import KINDS, observe
 from runtime.pregel import effects as fx
-from runtime.pregel.adriver import acache_answers, asaver_answers
+from runtime.pregel.adriver import AsyncWriter, acache_answers, asaver_answers
 from runtime.pregel.driver import SyncDriver, Writer, cache_answers, saver_answers
 from runtime.pregel.loop import supersteps
 from runtime.pregel.run import Outlet, Run, whole_config
@@ -113,10 +115,44 @@ def test_a_writer_keeps_the_order_and_stops_at_the_first_error():
 
     def write():
         for call in (lambda: done.append(1), lambda: done.append(2), fail, lambda: done.append(3)):
-            writer.submit(effect, call)
+            writer.submit(saving(), call)
         writer.flush()
 
-    effect = fx.SaveWrites(Shelf({"thread_id": "t", "checkpoint_ns": ""}, {}, {}, True), Written("1", (), "id", ""), 7)
     with pytest.raises(OSError, match="disk full\nWhat a task wrote of superstep 7 of thread 't' was not stored"):
         write()
     assert done == [1, 2]
+
+
+def saving():
+    shelf = Shelf({"thread_id": "t", "checkpoint_ns": ""}, {}, {}, True)
+    return fx.SaveWrites(shelf, Written("1", (), "id", ""), 7)
+
+
+def test_a_writer_that_has_failed_takes_nothing_more():
+    writer = Writer(object())
+    writer.error = OSError("disk full")
+    with pytest.raises(OSError, match="disk full"):
+        writer.submit(saving(), print)
+    assert not writer.waiting
+
+
+def test_an_async_writer_that_has_failed_takes_nothing_more():
+    done = []
+
+    async def fail():
+        raise OSError("disk full")
+
+    async def late():
+        done.append("late")
+
+    async def run():
+        writer = AsyncWriter()
+        writer.submit(saving(), fail)
+        await asyncio.wait([writer.last])
+        with pytest.raises(OSError, match="disk full\nWhat a task wrote of superstep 7 of thread 't' was not stored"):
+            writer.submit(saving(), late)
+        with pytest.raises(OSError, match="disk full"):
+            await writer.flush()
+
+    asyncio.run(run())
+    assert done == []
