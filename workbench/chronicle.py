@@ -40,7 +40,8 @@ from runtime.events import (
 )
 from runtime.pregel.task import SPECIAL
 from workbench.freeze import Freezer
-from workbench.ledger import TASKS, Ledger, differ, seen_in
+from workbench.identity import Place, Superstep, called, sent
+from workbench.ledger import TASKS, UNTRACKED, Ledger, differ, seen_in
 from workbench.work import PULL, PUSHED, Came, Saved, Work, node_of
 
 NULL: Final = "00000000-0000-0000-0000-000000000000"
@@ -70,6 +71,7 @@ class Chronicle:
         self.run, self.ns, self.graph = run, "", graph
         self.thread: str | None = None
         self.step = -1
+        self.limit: int | None = None
         self._tell, self._freeze = tell, freeze or Freezer()
         self._breakpoints, self._streams = breakpoints, streams
         self._ledger = Ledger(graph)
@@ -81,6 +83,7 @@ class Chronicle:
         self._latest = -2
         self._running: dict[str, tuple[int, str]] = {}
         self._before: list[Work] = []
+        self._start: Callable[[], object] | None = None
 
     # -- what comes ---------------------------------------------------------------------------------------------------
 
@@ -91,14 +94,24 @@ class Chronicle:
             self._found(found)
         # What a command writes is applied before the plan: nothing is told until it has come.
         self._commanded = kind != "command" or not (getattr(input, "goto", None) or getattr(input, "update", None))
+        self._start = lambda: self._tell(self._started(kind, at))
+        left = [(name, value) for id, name, value in getattr(found, "pending_writes", None) or () if id == NULL]
+        if self._commanded and any(name not in SPECIAL for name, _ in left):  # of a command that came to no barrier
+            self._commanded = False
+            self._command([(name, self._freeze(value)) for name, value in left], at)
+
+    def _started(self, kind: str, at: float) -> RunStarted:
         ledger = self._ledger
-        self._tell(
-            RunStarted(
-                self.run, ns, self.step, at, self.graph, thread, self._checkpoint_id, _any(kind), self._input,
-                dict(ledger.kinds), dict(ledger.versions), dict(ledger.values),
-                {node: dict(seen) for node, seen in ledger.seen.items()},
-            )
+        return RunStarted(
+            self.run, self.ns, self.step, at, self.graph, self.thread, self._checkpoint_id, _any(kind), self._input,
+            dict(ledger.kinds), dict(ledger.versions), dict(ledger.values),
+            {node: dict(seen) for node, seen in ledger.seen.items()}, self.limit,
         )  # fmt: skip
+
+    def remembered(self, history: Mapping[str, Any]) -> None:
+        """The saver was asked for the writes to channels whose value the checkpoint found does not hold."""
+        for name, writes in history.items():
+            self._ledger.remember(name, self._freeze(writes))
 
     def planned(self, step: int, task: Mapping[str, Any], at: float) -> None:
         """The stream said that a task begins."""
@@ -126,7 +139,7 @@ class Chronicle:
         step = self._steps.get(checkpoint_id or "", self.step - 1) + 1
         kept = [(channel, self._freeze(value)) for channel, value in writes]
         if task_id == NULL:
-            self._command(step, kept, at)
+            self._command(kept, at)
             return
         work = self._at(step).work(task_id)
         work.writes, work.ended, work.stored = kept, at, False
@@ -141,6 +154,8 @@ class Chronicle:
         if checkpoint["id"] in self._steps:
             return
         step = self._steps[checkpoint["id"]] = metadata.get("step", self.step)
+        if metadata.get("source") == "fork":  # what a command wrote is in it
+            self._commanded = True
         held = {**checkpoint, "channel_values": self._frozen(checkpoint)}
         self._at(step).saved = Saved(held, metadata, parent_id, at)
         self._advance()
@@ -153,6 +168,7 @@ class Chronicle:
 
     def over(self, status: str, error: BaseException | None, at: float) -> None:
         """The run has ended: tell what is left, and how it ended. One that is "done" may have stopped to ask."""
+        self._advance()
         for step in sorted(self._came):
             self.step = max(step, self.step)
             self._advance(whole=True)
@@ -171,6 +187,7 @@ class Chronicle:
 
     def _advance(self, whole: bool = False) -> None:
         """Tell what is sure: of the superstep that is due, and, when its barrier is known, of those after it."""
+        self._open()
         while self._commanded or whole:
             due = self._came.get(self.step)
             if due is None:
@@ -179,6 +196,12 @@ class Chronicle:
             if due.saved is None or not (whole or self._complete(due, due.saved)):
                 return
             self._barrier(due, due.saved)
+
+    def _open(self) -> None:
+        """Tell that the run has started, now that all is known that it starts from."""
+        if self._start is not None:
+            start, self._start = self._start, None
+            start()
 
     def _complete(self, due: Came, saved: Saved) -> bool:
         """True when all has come that led to the checkpoint: every task's writes, and what the stream says of it."""
@@ -230,11 +253,31 @@ class Chronicle:
             listens,
         )  # fmt: skip
 
+    def _ended(self, due: Came) -> list[Work]:
+        """Its tasks in the order in which their writes are applied.
+
+        Of what an earlier run has made the saver kept the id only: their paths are found by it.
+        """
+        for work in due.works.values():
+            if work.writes is None and work.result:  # nothing of it was for the saver
+                work.writes = list(work.result.items())
+        at, sends = Superstep(self._checkpoint_id or "", self.ns, self.step), self._ledger.sent()
+        for work in due.ordered:
+            if work.stored and not work.place and work.node is not None:
+                places = [one for one in sent(at, sends) if one.id == work.id]
+                others = [Place(one.id, one.node, one.place) for one in due.ordered if one.place and one.node]
+                places += called(at, work.node, others, work.id)
+                work.place = places[0].place if places else ""
+        return due.ordered
+
     def _barrier(self, due: Came, saved: Saved) -> None:
         """Tell how the tasks ended, what their writes made of the channels, and the checkpoint."""
-        for work in due.ordered if saved.source == "loop" else ():
+        for work in self._ended(due) if saved.source == "loop" else ():
+            work.tell(name for name, kind in self._ledger.kinds.items() if kind == UNTRACKED)
             self._finish(work)
-        writes = tuple(self._given(saved)) if saved.source == "input" else self._writes(due)
+        writes = self._writes(due) if saved.source == "loop" else ()
+        if saved.source == "input":
+            writes = tuple(self._given(saved))
         changes = tuple(self._changes(saved, writes))
         self._ledger.versions = dict(saved.checkpoint.get("channel_versions") or {})
         self._ledger.seen = seen_in(saved.checkpoint)
@@ -251,9 +294,7 @@ class Chronicle:
     def _pass(self, due: Came) -> None:
         """Tell of a superstep that left no checkpoint: what its tasks gave is all that is known."""
         self._begin(due)
-        for work in due.ordered:
-            if work.writes is None and work.result is not None:
-                work.writes = list(work.result.items()) or [("__no_writes__", None)]
+        for work in self._ended(due):
             self._finish(work)
         at = _any(max((work.ended for work in due.works.values() if work.ended is not None), default=None))
         self._tell(SuperstepUpdated(self.run, self.ns, self.step, at, "loop", self._writes(due), ()))
@@ -284,7 +325,7 @@ class Chronicle:
 
     def _close(self, left: Came, status: str, at: float) -> None:
         """Tell how the tasks of a superstep ended whose barrier was not passed."""
-        for work in left.ordered:
+        for work in self._ended(left):
             if work.id not in left.told:
                 continue
             if work.questions:
@@ -374,14 +415,15 @@ class Chronicle:
         value, held = ledger.values.get(name), name in ledger.values
         return Change(name, ledger.kinds.get(name, ""), before, now, held, value, tuple(writers))
 
-    def _command(self, step: int, writes: Sequence[tuple[str, Any]], at: float | None) -> None:
+    def _command(self, writes: Sequence[tuple[str, Any]], at: float | None) -> None:
         """What a command wrote is applied at once, before the plan. The next checkpoint shows which version it got."""
         ledger, written = self._ledger, dict[str, list[Any]]()
         for channel, value in writes:
             if channel not in SPECIAL and channel in ledger.kinds:
                 written.setdefault(channel, []).append(value)
-        if not written or step != self.step or self._commanded:
+        if not written or self._commanded:
             return
+        self._open()
         version, changes = ledger.next_version(), []
         for name, values in written.items():
             ledger.fold(name, values)

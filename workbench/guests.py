@@ -35,8 +35,13 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS: Final = "LangGraph does not tell how often a task was tried: attempts are missing."
 LATE: Final = "The run saved its state at its end only: versions, and what is not state, are missing before it."
+UNTRACKED: Final = "A saver is not handed what is written to UntrackedValue channels: some of it may be missing."
 UNTAPPED: Final = "The graph's saver cannot be listened to: versions and writes are missing."
 BROKEN: Final = "What LangGraph told of the run could not be understood: the rest of it is missing."
+
+
+_SAVER: Final = "__pregel_checkpointer"
+"""Where a config holds the saver of the run around it."""
 
 
 class Watcher(Protocol):
@@ -121,10 +126,22 @@ class Told:
             place = config["configurable"]
             self.carefully(lambda: guest.begin(place.get("checkpoint_ns", ""), place.get("thread_id"), found))
 
+    def remembered(self, config: Config, history: Mapping[str, Any]) -> None:
+        """A run asks its saver for what is not in the checkpoint."""
+        guest = self.guests.get(config["configurable"].get("checkpoint_ns", ""))
+        if guest is not None:
+            self.carefully(lambda: guest.chronicle.remembered(history))
+
+    def _guest(self, config: Config) -> Guest | None:
+        """The run that a call of the saver belongs to. One that found nothing to ask for begins with the first call."""
+        ns = config["configurable"].get("checkpoint_ns", "")
+        if ns not in self.guests:
+            self.loaded(config, None)
+        return self.guests.get(ns)
+
     def saved(self, config: Config, checkpoint: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         """A checkpoint went to the saver."""
-        place, at = config["configurable"], time.time()
-        guest = self.guests.get(place.get("checkpoint_ns", ""))
+        place, at, guest = config["configurable"], time.time(), self._guest(config)
         if guest is not None:
             self.carefully(lambda: guest.chronicle.saved(checkpoint, metadata, place.get("checkpoint_id"), at))
 
@@ -154,6 +171,7 @@ class Guest:
             told.event, graph, str(uuid.uuid4()), freeze=told.freeze, breakpoints=(before, after)
         )
         self.saves = True
+        self.chronicle.limit = self.config.get("recursion_limit")
         self._exit = given.get("durability") == "exit"
         self._extra = ["debug", *(["custom"] if root else [])]
         self._modes: Any = given.get("stream_mode") or graph.stream_mode
@@ -168,29 +186,37 @@ class Guest:
         wanted = [self._modes] if isinstance(self._modes, str) else list(self._modes)
         arguments["stream_mode"] = [*wanted, *(mode for mode in self._extra if mode not in wanted)]
         self._extra = [mode for mode in self._extra if mode not in wanted]
-        graph = self._seen_through()
-        if graph is not self.graph and self.root and given.get("durability") is None:
+        saver = self._saver()
+        if saver is None:
+            return self.graph, arguments
+        twin = object.__new__(type(self.graph))
+        twin.__dict__ = {**self.graph.__dict__, "checkpointer": saver if self.root else None}
+        place = dict(self.config.get("configurable") or {})
+        if not self.root:  # what is in the config comes before the graph's own
+            arguments["config"] = {**self.config, "configurable": {**place, _SAVER: saver}}
+            return twin, arguments
+        if given.get("durability") is None:
             arguments["durability"] = "sync"
-        place = self.config.get("configurable") or {}
-        if graph is not self.graph and "thread_id" not in place:
+        if "thread_id" not in place:
             config = given.get("config") or {}
             named = {**(config.get("configurable") or {}), "thread_id": str(uuid.uuid4())}
             arguments["config"] = {**config, "configurable": named}
-        return graph, arguments
+        return twin, arguments
 
-    def _seen_through(self) -> Any:
-        """The graph with its saver tapped; the graph itself where the saver is that of the run around it."""
-        saver = self.graph.checkpointer
-        if saver is True or (saver is None and not self.root):
-            return self.graph
-        self.saves = saver is not None and saver is not False
+    def _saver(self) -> Any | None:
+        """The saver to run on, which tells what it is handed; None where the graph is to run as it is.
+
+        Inside another run, that run's saver serves, and it tells already; unless the graph asked for none.
+        """
+        saver, outer = self.graph.checkpointer, _inside.get()
+        if not self.root and saver is not False:
+            self.saves = outer is not None and outer.saves
+            return None
+        self.saves = self.root and saver is not None and saver is not False
         tapped = tap(saver, self.told) if self.saves else unsaved(self.told)
         if tapped is None:
             self.told.lacks(UNTAPPED)
-            return self.graph
-        twin = object.__new__(type(self.graph))
-        twin.__dict__ = {**self.graph.__dict__, "checkpointer": tapped}
-        return twin
+        return tapped
 
     # -- what comes ---------------------------------------------------------------------------------------------------
 
@@ -216,12 +242,18 @@ class Guest:
             (ns, mode, payload) = chunk if self._subgraphs else ((), *chunk)
         if not ns:
             self.told.carefully(lambda: self._take(mode, payload))
-        if mode in self._extra:
+        if mode in self._extra or self._made_up(ns, mode, payload):
             return
         if self._version == "v2" or not isinstance(self._modes, str):
             yield chunk
         else:
             yield (ns, payload) if self._subgraphs else payload
+
+    def _made_up(self, ns: Sequence[str], mode: str, payload: Any) -> bool:
+        """True for a checkpoint that there is only because somebody watches."""
+        told = mode == "checkpoints" or (mode == "debug" and payload["type"] == "checkpoint")
+        guest = self.told.guests.get("|".join(ns)) if ns else self
+        return told and guest is not None and not guest.saves
 
     def _take(self, mode: str, payload: Any) -> None:
         if mode == "custom":
@@ -245,6 +277,8 @@ class Guest:
         self.told.lacks(ATTEMPTS)
         if self._exit:
             self.told.lacks(LATE)
+        if any(type(channel).__name__ == "UntrackedValue" for channel in self.graph.channels.values()):
+            self.told.lacks(UNTRACKED)
         if self.root and self.told.freeze.lost:
             self.told.lacks(self.told.freeze.lost)
         self.chronicle.over(status, error if status not in ("done", "interrupted") else None, time.time())

@@ -13,6 +13,8 @@ from runtime.events import Trigger, Version
 from workbench.index import count_of
 
 TASKS: Final = "__pregel_tasks"
+DELTA: Final = "DeltaChannel"
+UNTRACKED: Final = "UntrackedValue"
 
 Seen = dict[str, dict[str, Version]]
 
@@ -28,8 +30,10 @@ class Ledger:
         self.versions: dict[str, Version] = {}
         self.values: dict[str, Any] = {}
         self.seen: Seen = {}
+        self.unknown: set[str] = set()
+        """The channels whose value is not in the checkpoint, and was not told otherwise."""
         for name, model in self.models.items():
-            held, value = _read(model)
+            held, value = _read(model, None) if self.kinds[name] == DELTA else _read(model)
             if held:
                 self.values[name] = value
 
@@ -37,8 +41,19 @@ class Ledger:
         """Stand at this checkpoint; `values` are those in it, frozen."""
         self.versions = dict(checkpoint.get("channel_versions") or {})
         self.seen = seen_in(checkpoint)
+        self.unknown = {name for name in self.versions if self.kinds.get(name) == DELTA and name not in values}
         for name in self.versions:
             self.take(name, values)
+
+    def remember(self, name: str, history: Mapping[str, Any]) -> None:
+        """Rebuild a channel whose value is not in the checkpoint from the writes since it was last kept."""
+        try:
+            channel = self.models[name].from_checkpoint(history.get("seed"))
+            channel.replay_writes(history["writes"])
+            self._keep(name, channel.is_available(), channel.get() if channel.is_available() else None)
+            self.unknown.discard(name)
+        except Exception:  # a reducer that does not take the writes: it stays unknown
+            self._keep(name, False, None)
 
     def raised(self, checkpoint: Mapping[str, Any]) -> list[str]:
         """The channels that have another version in this checkpoint."""
@@ -48,7 +63,9 @@ class Ledger:
     def take(self, name: str, held: Mapping[str, Any], writes: Sequence[Any] = ()) -> None:
         """Read the channel's value from those that a checkpoint holds; `writes` are what made it."""
         model = self.models.get(name)
-        if self.kinds.get(name) == "DeltaChannel" and name not in held:
+        if name in held:
+            self.unknown.discard(name)
+        if self.kinds.get(name) in (DELTA, UNTRACKED) and name not in held:  # no checkpoint has it
             self.fold(name, writes)
         elif name not in held:
             self.values.pop(name, None)
@@ -57,7 +74,10 @@ class Ledger:
 
     def fold(self, name: str, writes: Sequence[Any]) -> None:
         """Let a copy of the channel take these writes, and keep what it then holds."""
-        model, had = self.models[name], name in self.values
+        if name in self.unknown:
+            self._keep(name, False, None)
+            return
+        model, had = self.models[name], name in self.values and self.kinds[name] != UNTRACKED
         try:
             channel = model.from_checkpoint(self.values[name]) if had else model.copy()
             channel.update(list(writes))
@@ -92,10 +112,10 @@ class Ledger:
         )
 
     def reads(self, node: str) -> tuple[tuple[str, Version], ...]:
-        """The channels that the node is given, with their versions."""
+        """The channels that the node is given and that hold a value, with their versions."""
         given = getattr(self.nodes.get(node), "channels", None) or ()
         names = [given] if isinstance(given, str) else given
-        return tuple((name, self.versions.get(name)) for name in names if name in self.kinds)
+        return tuple((name, self.versions.get(name)) for name in names if name in self.values and name in self.kinds)
 
     def sent(self) -> list[Any]:
         """The Sends that wait, in order."""

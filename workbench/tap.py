@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Config = Mapping[str, Any]
@@ -22,6 +22,9 @@ class Listener(Protocol):
 
     def loaded(self, config: Config, found: Any) -> None:
         """The saver was asked for a checkpoint tuple, and gave this one; None where it has none."""
+
+    def remembered(self, config: Config, history: Mapping[str, Any]) -> None:
+        """The saver was asked for the writes to channels whose value is not in the checkpoint, and gave these."""
 
     def saved(self, config: Config, checkpoint: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         """The saver was handed a checkpoint; `config` names the one before it."""
@@ -90,6 +93,32 @@ def _tapped(base: type[Any], listener: Listener) -> type[Any]:
         async def aget_tuple(self, config: Config) -> Any:
             found = await super().aget_tuple(config)
             listener.loaded(config, found)
+            return found
+
+        def list(self, config: Config | None, **given: Any) -> Iterator[Any]:
+            first = True
+            for found in super().list(config, **given):
+                if first and config is not None:
+                    listener.loaded(config, found)
+                first = False
+                yield found
+
+        async def alist(self, config: Config | None, **given: Any) -> AsyncIterator[Any]:
+            first = True
+            async for found in super().alist(config, **given):
+                if first and config is not None:
+                    listener.loaded(config, found)
+                first = False
+                yield found
+
+        def get_delta_channel_history(self, **given: Any) -> Any:
+            found = super().get_delta_channel_history(**given)
+            listener.remembered(given["config"], found)
+            return found
+
+        async def aget_delta_channel_history(self, **given: Any) -> Any:
+            found = await super().aget_delta_channel_history(**given)
+            listener.remembered(given["config"], found)
             return found
 
         def put(self, config: Config, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:

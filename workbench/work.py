@@ -7,7 +7,7 @@ another task called it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -91,8 +91,20 @@ class Work:
         return tuple((channel, value) for channel, value in self.writes or () if channel not in SPECIAL)
 
     def special(self, channel: str) -> Any:
-        """What it wrote under a name that is no channel's; None where it did not."""
-        return next((value for name, value in self.writes or () if name == channel), None)
+        """What it wrote last under a name that is no channel's; None where it did not."""
+        return next((value for name, value in reversed(self.writes or ()) if name == channel), None)
+
+    def tell(self, channels: Iterable[str]) -> None:
+        """Add what was written to these channels, of which a saver is told nothing, as the stream told it."""
+        told = list(self.result or ())
+        for channel in channels:
+            if channel not in told or self.writes is None or any(name == channel for name, _ in self.writes):
+                continue
+            value = self.result[channel] if self.result is not None else None
+            values = value["$writes"] if isinstance(value, Mapping) and value.keys() == {"$writes"} else [value]
+            before = set(told[: told.index(channel)])
+            at = max((place + 1 for place, (name, _) in enumerate(self.writes) if name in before), default=0)
+            self.writes = [*self.writes[:at], *((channel, one) for one in values), *self.writes[at:]]
 
     @property
     def questions(self) -> tuple[Any, ...]:

@@ -161,9 +161,12 @@ def _is_woken(state: State, node: PregelNode, seen: Mapping[str, Any] | None) ->
 
 
 def fired(state: State, task: Task) -> tuple[Trigger, ...]:
-    """The channels that woke a task of the plan on this state, and what its node had seen of them."""
+    """The channels that woke a task of the plan on this state, and what its node had seen of them.
+
+    None woke a task that another one called, or that stands in for a failed one.
+    """
     if task.path[0] != PULL:
-        return (Trigger(TASKS, state.versions.get(TASKS), None),)
+        return (Trigger(TASKS, state.versions.get(TASKS), None),) if len(task.path) == 3 else ()
     seen = state.seen.get(task.node, {})
     found = ((name, state.versions.get(name), seen.get(name)) for name in task.proc.triggers if state.available(name))
     return tuple(Trigger(n, v, before) for n, v, before in found if v is not None and (before is None or v > before))

@@ -22,7 +22,7 @@ from runtime.events import (
 from runtime.pregel.plan import fired, versions_of
 from runtime.pregel.progress import Pending, Progress
 from runtime.pregel.snapshot import snapshot_of
-from runtime.pregel.state import Step
+from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task
 from runtime.types import Command
 
@@ -40,8 +40,14 @@ def started(run: Run, progress: Progress, input: Any) -> RunStarted:
         kind = "replay" if run.asked_id is not None else "resume"
     return RunStarted(
         run.id, run.ns, progress.step, run.clock(), run.graph, run.thread_id, progress.saved_id, kind, input,
-        run.program.kinds, dict(state.versions), dict(state.values), dict(state.seen), run.limit,
+        run.program.kinds, dict(state.versions), _held(state), dict(state.seen), run.limit,
     )  # fmt: skip
+
+
+def _held(state: State) -> dict[str, Any]:
+    """The values of all channels that hold one, also of those that only wake nodes."""
+    unread = {name: channel for name, channel in state.channels.items() if name not in state.values}
+    return {**state.values, **{name: channel.get() for name, channel in unread.items() if channel.is_available()}}
 
 
 def superstep(run: Run, progress: Progress, tasks: Sequence[Task]) -> SuperstepPlanned:
