@@ -64,7 +64,7 @@ class Chronicle:
         graph: Any,
         run: str,
         *,
-        freeze: Freezer | None = None,
+        freeze: Callable[[Any], Any] | None = None,
         breakpoints: tuple[Named, Named] = ((), ()),
         streams: bool = True,
     ) -> None:
@@ -132,6 +132,11 @@ class Chronicle:
         work.ended = at if work.ended is None else work.ended
         self._advance()
 
+    def placed(self, checkpoint_id: str, place: Place) -> None:
+        """Found by its id: which task this is, on that checkpoint. What it was given follows from the channels."""
+        work = self._at(self._steps[checkpoint_id] + 1).work(place.id)
+        work.node, work.place = place.node, place.place
+
     def wrote(
         self, checkpoint_id: str | None, task_id: str, writes: Iterable[Any], place: str, at: float | None
     ) -> None:
@@ -192,7 +197,8 @@ class Chronicle:
             due = self._came.get(self.step)
             if due is None:
                 return
-            self._begin(due)
+            if self._streams or due.saved is not None or whole:
+                self._begin(due)
             if due.saved is None or not (whole or self._complete(due, due.saved)):
                 return
             self._barrier(due, due.saved)
@@ -246,8 +252,8 @@ class Chronicle:
             listens, reads = PUSHED, ()
             sent = ledger.sent() and not work.called
             triggers = (Trigger(TASKS, ledger.versions.get(TASKS), None),) if sent else ()
-        if work.hidden and not work.streamed:
-            work.input = ledger.values.get(node)
+        if not work.streamed:
+            work.input = ledger.given(node) if work.pulled else ledger.argument(work.path)
         return Planned(
             work.id, node, work.path, "pull" if work.pulled else "push", work.input, triggers, reads, work.hidden,
             listens,

@@ -145,7 +145,7 @@ class Superstep:
     @property
     def duration(self) -> float | None:
         """Seconds from the plan to the update; None where one of them is missing."""
-        if self.planned is None or self.updated is None:
+        if self.planned is None or self.updated is None or self.planned.at is None:  # other engines leave it open
             return None
         return self.updated.at - self.planned.at
 

@@ -117,6 +117,24 @@ class Ledger:
         names = [given] if isinstance(given, str) else given
         return tuple((name, self.versions.get(name)) for name in names if name in self.values and name in self.kinds)
 
+    def given(self, node: str) -> Any:
+        """What the node is given, by channel, before it is made an object of the schema; None where it is not known."""
+        names = getattr(self.nodes.get(node), "channels", None)
+        if names is None:
+            return self.values.get(node) if node == "__start__" else None
+        if isinstance(names, str):
+            return self.values.get(names)
+        return {name: self.values[name] for name in names if name in self.values}
+
+    def argument(self, path: Sequence[Any]) -> Any:
+        """What the Send at this path carries; None for a call, of which nothing is kept."""
+        sends = self.sent()
+        match path:
+            case ("__pregel_push", int(index), False) if index < len(sends):
+                return sends[index].arg
+            case _:
+                return None
+
     def sent(self) -> list[Any]:
         """The Sends that wait, in order."""
         waiting = self.values.get(TASKS)

@@ -159,7 +159,7 @@ class WorkbenchMagics(Magics):
             return None
         if not given.name.isidentifier():
             raise UsageError(f"{given.name!r} is no name to bind a recording to.")
-        with recording() as rec:
+        with recording(everywhere=True) as rec:
             done = self._ip.run_cell(cell, store_history=False)
         self._ip.push({given.name: rec})
         return rec if done.success else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
-from workbench import ancestry, explain, frames, moment, report, story, tree
+from workbench import ancestry, explain, frames, moment, past, report, story, tree
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
 from workbench.frames import COLUMNS
@@ -151,6 +151,24 @@ class Recording:
         events = [event for one in recordings for event in one.events]
         missing = [sentence for one in recordings for sentence in one.missing]
         return cls(events, output=last.output, error=last.error, missing=list(dict.fromkeys(missing)))
+
+    @classmethod
+    def from_thread(cls, graph_or_saver: Any, config: Any) -> Recording:
+        """The recording of a thread that already ran, from its checkpoints; `config` may be the thread's name.
+
+        Any saver will do, of either engine; with the graph, more is known. What checkpoints do not tell stands in
+        `missing`. Raises LookupError where the saver has no such thread.
+        """
+        (graph, saver), place = past.saver_of(graph_or_saver), past.place_of(config)
+        told = past.told(graph, place["configurable"]["thread_id"], saver.list(place))
+        return cls(told.events, missing=told.missing)
+
+    @classmethod
+    async def afrom_thread(cls, graph_or_saver: Any, config: Any) -> Recording:
+        """Like `from_thread`, for savers that answer to async calls."""
+        (graph, saver), place = past.saver_of(graph_or_saver), past.place_of(config)
+        told = past.told(graph, place["configurable"]["thread_id"], [one async for one in saver.alist(place)])
+        return cls(told.events, missing=told.missing)
 
     def closed(self, *, output: Any = NOTHING, error: BaseException | None = None) -> Recording:
         """This recording, which grows no longer. For whoever records."""

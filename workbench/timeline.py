@@ -64,12 +64,14 @@ class Timeline(html.Shown):
         for run in index.roots:
             begins = _start(run)
             for superstep in run.supersteps:
-                if superstep.visible:
+                if superstep.visible and _timed(superstep):
                     bars += _bars(superstep, offset - begins)
                     barriers.append(_barrier(superstep, offset - begins))
             ends = [barrier.at for barrier in barriers] + [bar.start + bar.duration for bar in bars]
             offset = max([offset, *ends])
         self.bars, self.barriers = tuple(bars), tuple(barriers)
+        ran = any(superstep.visible for run in index.roots for superstep in run.supersteps)
+        self._empty = "It is not known when the tasks ran." if ran else "No task ran."
 
     def _end(self) -> Timeline:
         """The newest part of a long timeline: more bars than these nobody can tell apart."""
@@ -98,7 +100,7 @@ class Timeline(html.Shown):
     def __str__(self) -> str:
         part = self._end()
         rows = [(bar.step, self._label(bar.node, bar.place), bar.status) for bar in part.bars[-_LINES:]]
-        table = text.table(["superstep", "task", "status"], rows, right=["superstep"]) if rows else "No task ran."
+        table = text.table(["superstep", "task", "status"], rows, right=["superstep"]) if rows else self._empty
         more = len(self.bars) - len(rows)
         return f"{table}\nThe last {len(rows)} of {len(self.bars):,} tasks." if more else table
 
@@ -110,7 +112,7 @@ class Timeline(html.Shown):
     def fragment(self) -> Html:
         """The picture with its key, to set into something larger."""
         if not self.bars:
-            return html.tag("p", "No task ran.", class_="quiet")
+            return html.tag("p", self._empty, class_="quiet")
         met = {bar.status for bar in self.bars}
         line = sample("barrier", "barrier: everyone waits, then all writes apply")
         key = html.key([line], [status for status in STATUSES if status in met])
@@ -124,8 +126,15 @@ class Timeline(html.Shown):
 # -- facts ------------------------------------------------------------------------------------------------------------
 
 
+def _timed(superstep: Superstep) -> bool:
+    """False where no times are known: of a thread that ran long ago only the barriers have some."""
+    ends = [task.finished.at for task in superstep.visible if task.finished is not None]
+    return None not in (superstep.planned.at if superstep.planned is not None else 0.0, *ends)
+
+
 def _start(run: Run) -> float:
-    first = next((one.planned.at for one in run.supersteps if one.planned is not None and one.visible), None)
+    planned = [one.planned.at for one in run.supersteps if one.planned is not None and one.visible]
+    first = planned[0] if planned else None
     return first if first is not None else run.started.at if run.started is not None else 0.0
 
 

@@ -143,10 +143,10 @@ class Came:
 
     @property
     def fresh(self) -> list[Work]:
-        """The tasks that are known to run, and have not been told."""
+        """The tasks that are known to run, and have not been told: in the order of a plan, Sends first."""
         return [
             work
-            for work in self.ordered
+            for work in sorted(self.works.values(), key=lambda work: (work.called, work.pulled, work.place))
             if work.id not in self.told
             and work.node is not None
             and (work.streamed or (work.writes is not None and not work.stored))

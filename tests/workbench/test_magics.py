@@ -159,15 +159,69 @@ def test_names_of_graphs_are_completed(shell, engine):
     assert "apple" not in found
 
 
-def test_a_recorded_cell_binds_its_recording_and_why_explains_it(shell):
-    from tests.workbench.engines import engine_of
-
-    shell.push({"app": compiled(engine_of("runtime"))})
+def test_a_recorded_cell_binds_its_recording_and_why_explains_it(shell, engine):
+    shell.push({"app": compiled(engine)})
     shell.run_cell_magic("record", "mine", "app.invoke({'x': 0})")
     assert list(shell.user_ns["mine"].tasks["node"]) == ["__start__", "agent"]
     assert "agent" in str(shell.run_line_magic("why", "agent"))
     with pytest.raises(UsageError):
         shell.run_line_magic("why", "nobody")
+
+
+EVERYWHERE = """
+import asyncio, threading
+def called():
+    app.invoke({"x": 0})
+called()
+def inside(state):
+    app.invoke({"x": 1})
+    return {"x": 2}
+outer = engine.graph.StateGraph(State)
+outer.add_node("outer", inside)
+outer.add_edge("__start__", "outer")
+outer.compile().invoke({"x": 0})
+thread = threading.Thread(target=app.invoke, args=({"x": 3},))
+thread.start()
+thread.join()
+async def both():
+    await asyncio.gather(*(asyncio.create_task(app.ainvoke({"x": n})) for n in (4, 5)))
+asyncio.run(both())
+"""
+
+
+def test_every_run_in_a_cell_is_recorded_however_deep_it_is_called(shell, engine):
+    shell.push({"app": compiled(engine), "engine": engine, "State": State})
+    shell.run_cell_magic("record", "mine", EVERYWHERE)
+    rec = shell.user_ns["mine"]
+    assert len(rec.runs) == 5
+    assert list(rec.tasks.query("node == 'agent' and ns == ''").input.map(lambda state: state["x"])) == [0, 3, 4, 5]
+    assert [ns.partition(":")[0] for ns in rec.tasks.query("node == 'agent' and ns != ''").ns] == ["outer"]
+
+
+def test_a_cell_that_first_imports_langgraph_is_recorded():
+    pytest.importorskip("langgraph")
+    cell = """
+from typing import TypedDict
+from langgraph.graph import StateGraph
+class State(TypedDict):
+    x: int
+graph = StateGraph(State)
+graph.add_node("a", lambda state: {"x": 1})
+graph.add_edge("__start__", "a")
+graph.compile().invoke({"x": 0})
+"""
+    code = f"""
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+ip = InteractiveShell(config=Config({{"HistoryManager": {{"enabled": False}}}}))
+ip.run_line_magic("load_ext", "workbench")
+assert "langgraph" not in sys.modules
+ip.run_cell_magic("record", "mine", {cell!r})
+assert list(ip.user_ns["mine"].tasks.node) == ["__start__", "a"], ip.user_ns["mine"].tasks
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_lint_says_what_is_amiss_in_a_graph(shell, engine):
