@@ -135,7 +135,7 @@ class Chronicle:
     def placed(self, checkpoint_id: str, place: Place) -> None:
         """Found by its id: which task this is, on that checkpoint. What it was given follows from the channels."""
         work = self._at(self._steps[checkpoint_id] + 1).work(place.id)
-        work.node, work.place = place.node, place.place
+        work.node, work.place, work.listens = place.node, place.place, place.listens
 
     def wrote(
         self, checkpoint_id: str | None, task_id: str, writes: Iterable[Any], place: str, at: float | None

@@ -235,7 +235,7 @@ def _tasks(index: Index) -> pd.DataFrame:
         rows["duration"].append(finished.duration if finished is not None else None)
         rows["input"].append(planned.input if planned is not None else pd.NA)
         rows["result"].append(_result(task))
-        error = finished.error if finished is not None else None
+        error = finished.error if finished is not None and finished.status != "interrupted" else None
         rows["error"].append(f"{type(error).__name__}: {error}" if error is not None else None)
     return _built("tasks", rows)
 

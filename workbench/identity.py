@@ -19,11 +19,12 @@ _CALLS: Final = 1000
 
 
 class Place(NamedTuple):
-    """A task that there may have been: its id, its node, its path as text."""
+    """A task that there may have been: its id, its node, its path as text, and the channels that can wake it."""
 
     id: str
     node: str
     place: str
+    listens: tuple[str, ...] = ()
 
 
 class Superstep(NamedTuple):
@@ -58,7 +59,8 @@ class Superstep(NamedTuple):
 
 def pulled(at: Superstep, node: str, triggers: Iterable[str]) -> Place:
     """The task of a node that a channel woke."""
-    return Place(at.pulled(node, triggers), node, f"{PULL}{node}")
+    listens = tuple(sorted(triggers))
+    return Place(at.pulled(node, listens), node, f"{PULL}{node}", listens)
 
 
 def sent(at: Superstep, sends: Sequence[Any]) -> Iterator[Place]:

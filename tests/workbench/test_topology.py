@@ -99,6 +99,29 @@ def test_a_router_may_send_to_one_node_and_choose_another(engine):
     ]
 
 
+def test_a_router_with_a_path_map_gets_no_edge_to_the_end(engine):
+    graph = builder(engine, "weigh", "trim", "pack")
+    graph.add_conditional_edges("weigh", lambda s: "light", {"heavy": "trim", "light": "pack"})
+    graph.add_edge("trim", "weigh")
+    graph.add_edge("pack", END)
+    assert topology.of(graph.compile()).pairs() == {
+        (START, "weigh", False), ("weigh", "trim", True), ("weigh", "pack", True), ("trim", "weigh", False),
+        ("pack", END, False),
+    }  # fmt: skip
+
+
+def test_a_deferred_node_keeps_its_edges(engine):
+    def leap(state: State) -> engine.types.Command[Literal["merge"]]:
+        return {}
+
+    graph = builder(engine, "plan", "tell", plan=leap)
+    graph.add_node("merge", node, defer=True)
+    graph.add_edge("merge", "tell")
+    assert topology.of(graph.compile()).pairs() == {
+        (START, "plan", False), ("plan", "merge", True), ("merge", "tell", False), ("tell", END, False),
+    }  # fmt: skip
+
+
 def test_a_list_edge_is_a_join(engine):
     graph = builder(engine, "a", "b", "c")
     graph.add_edge(START, "b")
