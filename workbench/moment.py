@@ -28,6 +28,8 @@ class Moment:
         self.values: dict[str, Any] = dict(start.values) if start is not None else {}
         self.seen = {node: dict(known) for node, known in start.seen.items()} if start is not None else {}
         for superstep in run.supersteps:
+            if superstep is not until and superstep.updated is None and not superstep.tasks:
+                continue  # the checkpoint that a fork began with: nothing ran and nothing was written
             if superstep is until or superstep.updated is None:
                 self.waiting = superstep
                 break

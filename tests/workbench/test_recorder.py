@@ -373,3 +373,12 @@ def test_every_view_of_a_real_run_shows_itself(run, saver, tmp_path, chain):
     assert rec.step(1).channels().words
     page = rec.report(tmp_path / "run.html").read_text(encoding="utf-8")
     assert "<script" not in page
+
+
+def test_a_replay_is_explained_at_the_barrier_before_the_superstep(run, saver, built):
+    graph = built((START, "a"), ("a", "b"), ("b", "c"), **{n: says(n) for n in "abc"}).compile(checkpointer=saver)
+    first = run(graph, {"total": 1}, thread="t")
+    before = first.checkpoints.query("step == 1").checkpoint_id.iloc[0]
+    again = run(graph, None, {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": before}})
+    assert list(again.tasks.node) == ["b", "c"]
+    assert "branch:to:b is empty" in str(again.why_not("b", again.tasks.step.iloc[-1]))
