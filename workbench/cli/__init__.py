@@ -165,8 +165,18 @@ def diff(**given: Any) -> Any:
     return _actions().diff(**given)
 
 
-for _one in (threads, show, diff):
-    _one.help = f"{_one.help}\n\n{_DATABASE}{'' if _one is threads else f' {_PLACE}'}"
+@_command
+@click.argument("database", metavar="DB")
+@click.argument("thread")
+@click.option("-o", "--output", type=FILE, default="run.html", show_default=True, help="The file.")
+@click.option("--graph", "target", type=TARGET, metavar="TARGET", help="The thread's graph, which adds its drawing.")
+def report(**given: Any) -> Any:
+    """Write a thread's runs as one HTML file, which needs no network."""
+    return _actions().report(**given)
+
+
+for _one, _words in ((threads, ""), (show, _PLACE), (diff, _PLACE), (report, "")):
+    _one.help = f"{_one.help}\n\n{_DATABASE} {_words}".rstrip()
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

@@ -11,6 +11,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from workbench.comparison import Comparison
 from workbench.index import is_state
 from workbench.recorder import arecord
 from workbench.recorder import record as record_run
+from workbench.recording import Recording
 from workbench.savers import Kept
 
 
@@ -199,6 +201,26 @@ def diff(database: str, a: str, b: str) -> Result:
                 del operation[side]
     data = {"a": _data(one), "b": _data(other), "operations": operations, "unchanged": found.unchanged}
     return Result([under(head, *(words.strip() for words in lines))], data)
+
+
+def report(database: str, thread: str, output: str, target: str | None) -> Result:
+    """A thread's runs as one HTML file, made of its checkpoints."""
+    graph = None if target is None else targets.find(target).graph
+    with savers.opened(database) as saver:
+        kept = savers.find(saver, thread)
+        source = saver if graph is None else _with(graph, saver)
+        rec = Recording.from_thread(source, kept.thread)
+        rec.report(output)
+    head = f"Wrote {output}: thread {kept.thread}. {rec.summary().verdict}"
+    data = {"file": output, "thread": kept.thread, "supersteps": list(_rows(rec)), "missing": rec.missing}
+    return Result([under(head, *rec.missing)], data)
+
+
+def _with(graph: Any, saver: Any) -> Any:
+    """The graph on that saver, to be read and not run: LangGraph compiles no graph on a saver that is not its own."""
+    found = copy(graph if hasattr(graph, "invoke") else graph.compile())
+    found.checkpointer = saver
+    return found
 
 
 def _place(kept: Kept) -> str:

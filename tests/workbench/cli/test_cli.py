@@ -242,6 +242,31 @@ def test_two_checkpoints_are_compared(database):
     assert operations == [{"op": "add", "path": ["log"], "after": ["yes"]}]
 
 
+def test_a_thread_is_written_as_a_report(database, tmp_path):
+    done = call("report", database, "done", "-o", str(tmp_path / "run.html"))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("Wrote ")
+    assert "count" in (tmp_path / "run.html").read_text()
+    status, written = data("report", database, "waits", "-o", str(tmp_path / "run.html"))
+    assert status == 0
+    assert [row["tasks"] for row in written["supersteps"]] == [["count"], ["ask"]]
+    assert call("report", database, "nobody").exit_code == 2
+
+
+def test_a_report_made_with_the_graph_lacks_less_and_draws_it(engine, database, tmp_path):
+    (tmp_path / "counts.py").write_text(
+        "from importlib import import_module\n"
+        "from tests.workbench.engines import engine_of\n"
+        "from tests.workbench.test_savers import fill\n"
+        f"graph = fill(engine_of({engine.name!r}), import_module('{engine.name}.checkpoint.memory').InMemorySaver())\n"
+    )
+    file = str(tmp_path / "run.html")
+    bare = data("report", database, "done", "-o", file)[1]
+    drawn = data("report", database, "done", "-o", file, "--graph", str(tmp_path / "counts.py"))[1]
+    assert len(drawn["missing"]) < len(bare["missing"])
+    assert 'data-node="ask"' in Path(file).read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
