@@ -1,8 +1,9 @@
 """How a store's steps are done on a connection or a pool, with or without a pipeline, in each colour.
 
 A pool gives another connection for one that was lost, and then the steps are done again: once, and no statement minds
-having been carried out before. What is to be one transaction is one, also on a connection that commits by itself;
-inside a transaction of the program's own, it is the program that commits.
+having been carried out before. So are they where the server undoes one of two batches that wait for each other. What is
+to be one transaction is one, also on a connection that commits by itself; inside a transaction of the program's own, it
+is the program that commits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline, Connection, Pipeline
-from psycopg.pq import PipelineStatus
+from psycopg.errors import DeadlockDetected
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -27,6 +29,8 @@ T = TypeVar("T")
 
 Conn = Connection[Any] | ConnectionPool[Any]
 AsyncConn = AsyncConnection[Any] | AsyncConnectionPool[Any]
+
+_TRIES: Final = 10  # of what the server gives up because two batches wait for each other
 
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError)
 
@@ -43,10 +47,19 @@ class Connected:
     def do(self, begin: Callable[[], Steps[T]], *, atomic: bool) -> T:
         """What the steps return."""
         with _explained():
-            if isinstance(self._conn, ConnectionPool):
-                return self._in_pool(self._conn, begin, atomic)
-            with self.lock:
-                return self._on(self._conn, begin(), atomic)
+            for _ in range(_TRIES - 1):
+                try:
+                    return self._once(begin, atomic)
+                except DeadlockDetected:
+                    if _is_inside(self._conn):
+                        raise
+            return self._once(begin, atomic)
+
+    def _once(self, begin: Callable[[], Steps[T]], atomic: bool) -> T:
+        if isinstance(self._conn, ConnectionPool):
+            return self._in_pool(self._conn, begin, atomic)
+        with self.lock:
+            return self._on(self._conn, begin(), atomic)
 
     def _in_pool(self, pool: ConnectionPool[Any], begin: Callable[[], Steps[T]], atomic: bool) -> T:
         with pool.connection() as connection:
@@ -114,10 +127,19 @@ class AsyncConnected:
     async def do(self, begin: Callable[[], Steps[T]], *, atomic: bool) -> T:
         """What the steps return."""
         with _explained():
-            if isinstance(self._conn, AsyncConnectionPool):
-                return await self._in_pool(self._conn, begin, atomic)
-            async with self.lock:
-                return await self._on(self._conn, begin(), atomic)
+            for _ in range(_TRIES - 1):
+                try:
+                    return await self._once(begin, atomic)
+                except DeadlockDetected:
+                    if _is_inside(self._conn):
+                        raise
+            return await self._once(begin, atomic)
+
+    async def _once(self, begin: Callable[[], Steps[T]], atomic: bool) -> T:
+        if isinstance(self._conn, AsyncConnectionPool):
+            return await self._in_pool(self._conn, begin, atomic)
+        async with self.lock:
+            return await self._on(self._conn, begin(), atomic)
 
     async def _in_pool(self, pool: AsyncConnectionPool[Any], begin: Callable[[], Steps[T]], atomic: bool) -> T:
         async with pool.connection() as connection:
@@ -170,6 +192,11 @@ class AsyncConnected:
             raise
         if self._pipe is not None:
             await self._pipe.sync()
+
+
+def _is_inside(conn: Conn | AsyncConn) -> bool:
+    """Whether there is a transaction of the program's own, which nobody but the program can begin again."""
+    return isinstance(conn, (Connection, AsyncConnection)) and conn.info.transaction_status != TransactionStatus.IDLE
 
 
 def _several(asked: Sequence[Read | Write]) -> bool:

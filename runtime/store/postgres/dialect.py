@@ -15,7 +15,9 @@ from runtime.store.postgres.index import VectorColumn
 from runtime.store.sql import Read, Row, Write, as_json, prefix
 
 _PLACES: Final = "SELECT * FROM unnest(?::text[], ?::text[])"
-_LOCK: Final = f"SELECT FROM store WHERE (prefix, key) IN ({_PLACES}) ORDER BY prefix, key FOR UPDATE"
+_LOCK: Final = f"""
+    SELECT FROM store WHERE (prefix, key) IN ({_PLACES})
+    ORDER BY prefix COLLATE "C", key COLLATE "C" FOR UPDATE"""
 _DELETE: Final = f"DELETE FROM store WHERE (prefix, key) IN ({_PLACES})"
 _KEEP: Final = """
     INSERT INTO store (prefix, key, value, expires_at, ttl_minutes)
@@ -61,8 +63,8 @@ class PostgresDialect(SqlDialect):
     def puts(self, batch: Batch, vectors: Vectors) -> list[Write]:
         """A statement for each kind of change, whatever the number of items.
 
-        Batches at once never wait for each other in a circle: each locks first what is there, in one order, and then
-        adds what is new in the same order.
+        Batches at once hardly wait for each other in a circle: each goes through its places in one order, and one that
+        deletes, which is out of turn, first locks in that order what is there.
         """
         puts = sorted(batch.puts.items())
         places = [(prefix(namespace), key) for (namespace, key), _ in puts]
@@ -73,7 +75,7 @@ class PostgresDialect(SqlDialect):
             if op.value is not None
         ]
         writes: list[tuple[str, Sequence[Sequence[Any]]]] = [(_DELETE, gone), (_KEEP, kept)]
-        if len(places) > 1:
+        if gone and len(places) > 1:
             writes.insert(0, (_LOCK, places))
         if self._column is not None:
             found = [
@@ -81,7 +83,10 @@ class PostgresDialect(SqlDialect):
                 for (namespace, key), fields in sorted(vectors.items.items())
                 for name, numbers in fields
             ]
-            writes += [(_DELETE_VECTORS, places), (_KEEP_VECTORS.format(type=self._column.type), found)]
+            writes += [
+                (_DELETE_VECTORS, [row[:2] for row in kept]),
+                (_KEEP_VECTORS.format(type=self._column.type), found),
+            ]
         return [_for_all(sql, rows) for sql, rows in writes if rows]
 
     def renewals(self, rows: list[Row]) -> list[Write]:

@@ -207,18 +207,20 @@ def test_several_may_set_up_at_once(store_address: str):
     assert failed == []
 
 
-def test_batches_at_once_never_wait_for_each_other_in_a_circle(store_address: str):
+@pytest.mark.parametrize("divisor", [100, 3], ids=["puts", "puts and deletions"])
+def test_batches_at_once_on_the_same_items_all_come_through(store_address: str, divisor: int):
     with PostgresStore.from_conn_string(
         store_address, index=INDEX, pool_config={"min_size": 4, "max_size": 4}
     ) as store:
         store.setup()
-        ops = [PutOp(("a",), str(key), {"text": "a"}, ttl=5) for key in range(20)]
+        ops = [PutOp(("a",), str(key), {"text": "a"} if key % divisor else None, ttl=5) for key in range(20)]
 
         def write(ops: list[PutOp]) -> None:
             for _ in range(10):
                 store.batch([*ops, SearchOp(("a",), limit=20)])
 
-        assert in_threads(lambda: write(ops), lambda: write(ops[::-1]), lambda: write(ops[5:] + ops[:5])) == []
+        turned = [PutOp(op.namespace, op.key, {"text": "b"}, ttl=5) for op in ops[5:] + ops[:5]]
+        assert in_threads(lambda: write(ops), lambda: write(ops[::-1]), lambda: write(turned)) == []
 
 
 def in_threads(*functions: Any) -> list[BaseException]:
