@@ -171,7 +171,8 @@ class Guest:
             told.event, graph, str(uuid.uuid4()), freeze=told.freeze, breakpoints=(before, after)
         )
         self.saves = True
-        self.chronicle.limit = self.config.get("recursion_limit")
+        # Only a limit that was asked for is known: langchain-core fills in another default than LangGraph has.
+        self.chronicle.limit = (given.get("config") or {}).get("recursion_limit")
         self._exit = given.get("durability") == "exit"
         self._extra = ["debug", *(["custom"] if root else [])]
         self._modes: Any = given.get("stream_mode") or graph.stream_mode
