@@ -6,6 +6,7 @@ drawn says why, in text. Unloading puts back what was there before.
 """
 
 import argparse
+import asyncio
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
@@ -128,6 +129,15 @@ _LINT.add_argument("name", help="a graph among the notebook's names, compiled or
 _LINT.add_argument("--noqa", default="", help="rules that shall not be heard, such as WB105,WB108")
 
 
+def _awaits(shell: Any, cell: str) -> bool:
+    """True for a cell that awaits at its top, in a kernel whose loop runs already: a magic cannot give way to it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return bool(shell.should_run_async(cell, transformed_cell=shell.transform_cell(cell)))
+
+
 @magics_class
 class WorkbenchMagics(Magics):
     """Draws graphs, records what cells run, and explains the last recording."""
@@ -159,6 +169,11 @@ class WorkbenchMagics(Magics):
             return None
         if not given.name.isidentifier():
             raise UsageError(f"{given.name!r} is no name to bind a recording to.")
+        if _awaits(self._ip, cell):
+            raise UsageError(
+                "%%record cannot wait for a cell that awaits at its top. "
+                f"Write in it: with recording() as {given.name}: await …, after from workbench import recording."
+            )
         with recording(everywhere=True) as rec:
             done = self._ip.run_cell(cell, store_history=False)
         self._ip.push({given.name: rec})

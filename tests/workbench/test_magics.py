@@ -1,3 +1,4 @@
+import asyncio
 import importlib
 import subprocess
 import sys
@@ -245,3 +246,11 @@ def test_threads_of_a_saver_of_a_graph_and_of_a_file_are_a_frame(shell, engine, 
             assert found[["thread", "checkpoints", "step", "stands"]].values.tolist() == [["tea", 3, 1, "ended"]]
     with pytest.raises(UsageError, match="There is no database 'tee'"):
         shell.run_line_magic("threads", "tee")
+
+
+def test_a_cell_that_awaits_in_a_running_loop_is_refused_with_the_way_out(shell):
+    async def kernel():
+        shell.run_cell_magic("record", "mine", "import asyncio\nawait asyncio.sleep(0)")
+
+    with pytest.raises(UsageError, match=r"with recording\(\) as mine: await"):
+        asyncio.run(kernel())
