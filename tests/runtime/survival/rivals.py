@@ -46,31 +46,42 @@ def rounds(saver: Any) -> Any:
 
 
 def compete(thread: Thread, processes: int) -> None:
-    """So many processes bring the thread to its end, all at once."""
-    children = []
-    for _ in range(processes):
-        child = os.fork()
-        if child == 0:
-            ended_with(thread, (_arun if thread.saver.asynchronous else _run)(thread))
-        children.append(child)
-    for child in children:
+    """A process begins the thread, and then so many bring it to its end, all at once.
+
+    Nobody is to begin it beside another: a new input gives up what the thread waits for, which is no mixture.
+    """
+    os.waitpid(_forked(thread, begins=True), 0)
+    for child in [_forked(thread) for _ in range(processes)]:
         os.waitpid(child, 0)
 
 
-def _run(thread: Thread) -> Callable[[], None]:
+def _forked(thread: Thread, begins: bool = False) -> int:
+    child = os.fork()
+    if child == 0:
+        ended_with(thread, (_arun if thread.saver.asynchronous else _run)(thread, begins))
+    return child
+
+
+def _run(thread: Thread, begins: bool) -> Callable[[], None]:
     def run() -> None:
         with thread.saver.open(thread.address) as saver:
             graph = rounds(saver)
+            if begins:
+                graph.update_state(thread.config, {}, START)
+                return
             state = graph.get_state(thread.config)
             graph.invoke(None if state.next else {}, thread.config, durability=thread.durability)
 
     return run
 
 
-def _arun(thread: Thread) -> Callable[[], None]:
+def _arun(thread: Thread, begins: bool) -> Callable[[], None]:
     async def run() -> None:
         async with thread.saver.open(thread.address) as saver:
             graph = rounds(saver)
+            if begins:
+                await graph.aupdate_state(thread.config, {}, START)
+                return
             state = await graph.aget_state(thread.config)
             await graph.ainvoke(None if state.next else {}, thread.config, durability=thread.durability)
 
