@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ def names() -> Iterator[dict[str, Any]]:
         yield made
         made["reading"].__exit__(None, None, None)
         made["folder"].cleanup()
+        logging.getLogger("runtime.checkpoint.serde").setLevel(logging.NOTSET)
         for name in MODULES:
             sys.modules.pop(name, None)
 
