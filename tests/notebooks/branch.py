@@ -26,8 +26,10 @@ FILE = Path(__file__).parents[2] / "notebooks" / "branch.sqlite"
 def reader_class() -> Any:
     """A dataclass of the module `branch_desk`, which nobody can import."""
     module = sys.modules["branch_desk"] = ModuleType("branch_desk")
-    module.Reader = make_dataclass("Reader", [("name", str), ("card", int)], namespace={"__module__": "branch_desk"})  # type: ignore[attr-defined]  # a module made here
-    return module.Reader  # type: ignore[attr-defined]  # as above
+    reader: Any = make_dataclass("Reader", [("name", str), ("card", int)])
+    reader.__module__ = "branch_desk"
+    module.Reader = reader  # type: ignore[attr-defined]  # a module made here
+    return reader
 
 
 def desk(saver: Any) -> Any:

@@ -469,11 +469,11 @@ class Layout(ABC):
 
     def _namespaces(self, db: sqlite3.Connection, thread_id: str) -> list[str]:
         """A thread's namespaces, each found by a look into the index."""
-        following = f"SELECT min(checkpoint_ns) FROM {self.checkpoints} WHERE thread_id = ?1 AND checkpoint_ns"
+        following = f"SELECT min(checkpoint_ns) FROM {self.checkpoints} WHERE thread_id = :thread AND checkpoint_ns"
         rows = db.execute(
             f"WITH RECURSIVE spaces (ns) AS ({following} >= '' UNION ALL"
             f" SELECT ({following} > ns) FROM spaces WHERE ns IS NOT NULL) SELECT ns FROM spaces WHERE ns IS NOT NULL",
-            (thread_id,),
+            {"thread": thread_id},
         )
         return [ns for (ns,) in rows.fetchall()]
 

@@ -183,6 +183,7 @@ def seen(store: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:The default datetime adapter")  # LangGraph's store leaves that to Python
 @pytest.mark.parametrize(("writer", "reader"), [(LangGraphStore, SqliteStore), (SqliteStore, LangGraphStore)])
 def test_each_reads_what_the_other_wrote(file: str, writer: Any, reader: Any):
     with writer.from_conn_string(file) as store:

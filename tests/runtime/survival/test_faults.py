@@ -43,7 +43,7 @@ def go_on(colour: Any, file: str, durability: str, pages: int | None = None, tim
     """Open the file, and bring its thread to the end; with `pages`, it may grow by no more than so many."""
     if colour.name == "async":
         return asyncio.run(_ago_on(file, durability, pages, timeout))
-    with closing(sqlite3.connect(file, timeout, check_same_thread=False)) as conn:
+    with closing(sqlite3.connect(file, timeout=timeout, check_same_thread=False)) as conn:
         saver = SqliteSaver(conn)
         saver.setup()
         if pages is not None:
