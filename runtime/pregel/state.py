@@ -165,11 +165,12 @@ class State:
     ) -> FrozenCheckpoint:
         """The state as a checkpoint of that id; the delta channels in `whole` are held by their value.
 
+        One that has no version, as nothing in the state has, is as empty as a fresh one: it needs no value.
         Without `maps`, which are this state's own, it holds all values and not only those of the channels in `new`.
         """
         values = self._stored(self.versions if maps is None else new)
         for name in whole:
-            channel = self.channels.get(name)
+            channel = self.channels.get(name) if name in new else None
             if channel is not None and channel.is_available():
                 values[name] = DeltaSnapshot(channel.get())
         versions, seen = maps or self.maps()

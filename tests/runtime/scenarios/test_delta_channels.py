@@ -253,3 +253,12 @@ def test_what_a_fork_holds_whole_is_no_news_to_a_breakpoint(colour, saver):
     colour.invoke(app, {"log": ["in"]}, thread())
     first = colour.get_state_history(app, thread())[-1].config
     assert colour.invoke(app, Command(goto="a"), first) == {"log": ["in", "a"]}
+
+
+def test_a_clone_of_the_checkpoint_that_only_holds_the_log_is_empty(colour, saver):
+    app = graph_of("ab", 100).compile(checkpointer=saver)
+    colour.invoke(app, {"log": ["in"]}, thread(), durability="exit")
+    holder = colour.get_state_history(app, thread())[-1].config
+    config = colour.update_state(app, holder, None, as_node="__copy__")
+    assert colour.get_state(app, config).values == {"log": []}
+    assert colour.invoke(app, {"log": ["new"]}, config) == {"log": ["new", "a", "b"]}
