@@ -101,6 +101,7 @@ class _Teller:
     def __init__(self, graph: Any, thread: str, ns: str, kept: Sequence[Any]) -> None:
         self.graph, self.thread, self.ns, self.kept = graph, thread, ns, kept
         self.known = {one.checkpoint["id"]: one for one in kept}
+        self.parents = {_parent(one) for one in kept}
         self.nameless = 0
         self._events: list[Event] = []
 
@@ -141,12 +142,11 @@ class _Teller:
         """End the run at this checkpoint, with what its tasks have left beside it."""
         writes = _writes(last)
         left = {id: _unanswered(mine) for id, mine in writes.items()}
+        if last.checkpoint["id"] in self.parents:  # what its tasks wrote is told with what follows, but for questions
+            left = {id: mine for id, mine in left.items() if _asks(mine)}
+        self._write(chronicle, last, None, left)
         error = next((value for mine in left.values() for name, value in mine if name == "__error__"), None)
-        self._write(
-            chronicle, last, None, left if _tip(last, self.kept) else {id: m for id, m in left.items() if _asks(m)}
-        )
-        failed = error is not None and _tip(last, self.kept)
-        chronicle.over("failed" if failed else "done", _error(error) if failed else None, _time(last))
+        chronicle.over("done" if error is None else "failed", None if error is None else _error(error), _time(last))
         return self._events
 
     def _write(self, chronicle: Chronicle, at: Any, after: Any, writes: Mapping[str, Sequence[Any]]) -> None:
@@ -240,11 +240,6 @@ def _asked(one: Any) -> bool:
 def _unanswered(writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """The writes of a task as they were when it asked."""
     return [pair for pair in writes if pair[0] == "__interrupt__"] if _asks(writes) else list(writes)
-
-
-def _tip(one: Any, kept: Sequence[Any]) -> bool:
-    """True for a checkpoint that no other one follows."""
-    return all(_parent(other) != one.checkpoint["id"] for other in kept)
 
 
 class StoredError(Exception):
