@@ -1,8 +1,9 @@
 """Whether a node changed what it was given, in place: seen by whoever records, when the tasks of a superstep end.
 
-The state that tasks are given is the engine's own, not a copy. Who appends to a list of it changes what its siblings
-and later supersteps see, past reducer and barrier. Nothing of that shows in the events, so the recorder compares the
-values that tasks were given, once all tasks of the superstep have ended, with the copies that it made before.
+What is changed so never passes reducer and barrier. In a list, dict or set of our engine's state it is lost, for every
+task is given copies of those. An object is handed out itself, as LangGraph hands out lists, too: there siblings and
+later supersteps see the change. Nothing of that shows in the events, so the recorder compares the values that tasks
+were given, once all tasks of the superstep have ended, with the copies that it made before.
 """
 
 from __future__ import annotations
