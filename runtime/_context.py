@@ -37,7 +37,7 @@ class TaskContext:
     """One task, as the code in it sees its run.
 
     `step` and `stop` count supersteps; `resumes` are the answers given to this task so far, in order; `attempt` counts
-    from 1; `asked`, `nested` and `calls` count what this attempt did, and `questions` are the values that it asked.
+    from 1; `nested` and `calls` count what this attempt did, and `questions` are the values that it asked.
     """
 
     ns: str
@@ -50,7 +50,6 @@ class TaskContext:
     resumes: list[Any]
     resuming: bool | None = None
     attempt = 0
-    asked = 0
     questions: tuple[Any, ...] = ()
     nested = 0
     calls = 0
@@ -71,7 +70,7 @@ class TaskContext:
 
     def again(self) -> None:
         """Another attempt starts: questions and nested graphs are counted from the first again."""
-        self.asked = self.nested = self.calls = 0
+        self.nested = self.calls = 0
         self.questions = ()
         self.resuming = True
 
@@ -80,8 +79,7 @@ class TaskContext:
         wait_for_turn = turn.get()
         if wait_for_turn is not None:
             wait_for_turn()
-        index = self.asked
-        self.asked += 1
+        index = len(self.questions)
         self.questions = (*self.questions, question)
         if index < len(self.resumes):
             return self.resumes[index]

@@ -292,7 +292,7 @@ def interrupt(value: Any, *, response_schema: Any = None) -> Any:
     answer = task.answer(value)
     adapter, schema = _schema_of(response_schema)
     if answer is MISSING:
-        answered = task.asked - 1
+        answered = len(task.questions) - 1
         raise GraphInterrupt([Interrupt(value, interrupt_id(task.ns, answered), schema)])
     if adapter is None:
         return answer
@@ -306,7 +306,7 @@ def interrupt(value: Any, *, response_schema: Any = None) -> Any:
 
 def _take_back(task: TaskContext) -> None:
     """An answer that does not fit is not kept: the question still waits."""
-    del task.resumes[task.asked - 1 :]
+    del task.resumes[len(task.questions) - 1 :]
 
 
 def _schema_of(response_schema: Any) -> tuple[Any, dict[str, Any] | None]:

@@ -78,7 +78,7 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
             status = "interrupted"
         elif isinstance(task.error, asyncio.CancelledError):
             status = "cancelled"
-    answers = tuple(task.resumes[: task.asked])
+    answers = tuple(task.resumes[: len(task.questions)])
     at = task.started_at + task.duration if task.duration else run.clock()
     return TaskFinished(
         run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempt, task.duration,
