@@ -55,6 +55,8 @@ ERROR_SOURCE_NODE: Final = "__error_source_node__"
 NO_WRITES: Final = "__no_writes__"
 SCHEDULED: Final = "__scheduled__"
 RETURN: Final = "__return__"
+UNFINISHED: Final = frozenset({ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME})
+"""What is no outcome: a task that has stored only these runs again."""
 
 OVERWRITE: Final = "__overwrite__"
 REMOVE_ALL: Final = "__remove_all__"

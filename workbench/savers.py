@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from runtime.checkpoint.sqlite import SqliteSaver, SqliteSaverError
+from runtime.pregel.commands import open_interrupts
 from workbench.index import is_state
 
 __all__ = ("Kept", "SaverError", "Thread", "checkpoints", "find", "frame", "opened", "threads")
@@ -217,9 +218,8 @@ def _woken(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _asked(writes: Sequence[tuple[str, str, Any]]) -> Iterator[Any]:
-    """The questions among what tasks have stored, without those that have their answer."""
-    answered = {task for task, channel, _ in writes if channel == "__resume__"}
+    """What tasks have asked that have not finished: one that has an answer may ask again."""
+    by_task: dict[str, list[tuple[str, Any]]] = {}
     for task, channel, value in writes:
-        if channel == "__interrupt__" and task not in answered:
-            asked = value if isinstance(value, list | tuple) else [value]
-            yield from (one.value for one in asked if hasattr(one, "value"))
+        by_task.setdefault(task, []).append((channel, value))
+    return (question.value for question in open_interrupts(by_task))

@@ -17,6 +17,7 @@ from runtime._words import (
     RETURN,
     TAG_HIDDEN,
     THREAD_ID,
+    UNFINISHED,
 )
 from runtime.checkpoint.base import EXCLUDED_METADATA_KEYS, timestamp
 from runtime.events import Planned, TaskFinished
@@ -204,8 +205,6 @@ def told_task(
     id: str, name: str, path: tuple[Any, ...], writes: Sequence[tuple[str, Any]], state: Any, names: str | Sequence[str]
 ) -> PregelTask:
     """One task of a snapshot."""
-    from runtime.pregel.task import UNFINISHED  # noqa: PLC0415
-
     error: Any = None
     interrupts: tuple[Interrupt, ...] = ()
     returned: Any = MISSING

@@ -30,6 +30,7 @@ from runtime._words import (
     NO_WRITES,
     RESUME,
     TASKS,
+    UNFINISHED,
 )
 from runtime.errors import (
     ErrorCode,
@@ -69,7 +70,7 @@ from runtime.pregel.policy import cache_key, node_namespace
 from runtime.pregel.progress import Progress, advance, forget, persist, settle, shelf_of, store, versions_before
 from runtime.pregel.start import begin, restore
 from runtime.pregel.state import State, Step
-from runtime.pregel.task import UNFINISHED, Task, is_outcome
+from runtime.pregel.task import Task, is_outcome
 from runtime.pregel.update import update
 
 if TYPE_CHECKING:

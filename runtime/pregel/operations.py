@@ -23,6 +23,7 @@ from runtime._words import (
     START,
     TASKS,
     THREAD_ID,
+    UNFINISHED,
 )
 from runtime.checkpoint.base import Written, shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
@@ -43,7 +44,7 @@ from runtime.pregel.node import PregelNode
 from runtime.pregel.plan import Place, Planner
 from runtime.pregel.snapshot import checkpoint_config, snapshot_of, with_parents
 from runtime.pregel.state import State, Step
-from runtime.pregel.task import UNFINISHED, Task, is_outcome, lasting_ns, task_path_str, without_ids
+from runtime.pregel.task import Task, is_outcome, lasting_ns, task_path_str, without_ids
 from runtime.pregel.update import update
 from runtime.pregel.write import branch_channel
 from runtime.types import StateSnapshot, StateUpdate

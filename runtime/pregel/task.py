@@ -28,6 +28,7 @@ from runtime._words import (
     PUSH,
     RESUME,
     RETURN,
+    UNFINISHED,
 )
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 # Writes that say something about the task and are nothing that a channel holds.
 SPECIAL = frozenset({NO_WRITES, PUSH, RESUME, INTERRUPT, RETURN, ERROR, ERROR_SOURCE_NODE})
-# Those that do not count as an outcome: a task with only these runs again.
-UNFINISHED = frozenset({ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME})
 
 Path = tuple[Any, ...]
 

@@ -49,6 +49,19 @@ def test_the_threads_of_a_file_are_listed_those_gone_on_with_last_first(database
     assert found[1].newest.values == {"x": 2}
 
 
+def test_a_task_that_was_answered_and_asks_again_is_shown_with_its_new_question(engine):
+    def asks(state):
+        return {"log": [engine.types.interrupt("ship it?"), engine.types.interrupt("when?")]}
+
+    saver = importlib.import_module(f"{engine.name}.checkpoint.memory").InMemorySaver()
+    app = engine.graph.StateGraph(State).add_node("ask", asks).add_edge("__start__", "ask").compile(checkpointer=saver)
+    config = {"configurable": {"thread_id": "t"}}
+    app.invoke({"x": 1}, config)
+    app.invoke(engine.types.Command(resume="yes"), config)
+    (found,) = savers.threads(saver)
+    assert (found.newest.stands, found.newest.asks) == ("asks", ("when?",))
+
+
 def test_a_checkpoint_is_found_by_thread_by_step_and_by_its_id(database):
     with savers.opened(database) as saver:
         newest, *_, first = savers.checkpoints(saver, "done")

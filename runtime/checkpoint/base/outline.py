@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime._words import ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME
+from runtime._words import INTERRUPT, UNFINISHED
 
 if TYPE_CHECKING:
     from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple
-
-_UNFINISHED = frozenset({ERROR, ERROR_SOURCE_NODE, INTERRUPT, RESUME})
 
 
 class Outline(NamedTuple):
@@ -46,4 +44,4 @@ def asking(writes: Iterable[tuple[str, str]]) -> bool:
     written: dict[str, set[str]] = {}
     for task_id, channel in writes:
         written.setdefault(task_id, set()).add(channel)
-    return any(INTERRUPT in channels and channels <= _UNFINISHED for channels in written.values())
+    return any(INTERRUPT in channels and channels <= UNFINISHED for channels in written.values())
