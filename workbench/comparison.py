@@ -61,14 +61,16 @@ class Comparison(Told, Sequence[Operation]):
     def fragment(self) -> Html:
         """The sides beside each other, old and new marked by more than colour."""
         head = html.tag("p", html.tag("strong", plain(self.head())))
-        if not self.operations:
-            return head
+        return html.join([head, self.sides()]) if self.operations else head
+
+    def sides(self) -> Html:
+        """The operations as a table, and what is unchanged."""
         rows = [
             [Html(html.code(where(one.path))), *_sides(one.before, one.after), _HOW[one.op]] for one in self.operations
         ]
-        table = html.table(["channel", *self.names, "how"], rows)
+        table = html.table(["channel", *self.names, "how"], rows) if rows else ""
         quiet = f"{len(self.unchanged)} unchanged: {', '.join(self.unchanged)}" if self.unchanged else ""
-        return html.join([head, table, html.tag("p", quiet, class_="small quiet") if quiet else ""])
+        return html.join([table, html.tag("p", quiet, class_="small quiet") if quiet else ""])
 
 
 def where(path: Sequence[Any]) -> str:

@@ -90,8 +90,12 @@ class Shown:
 def page(title: str, *content: str, sheets: Sequence[str] = (), theme: str | None = None) -> Html:
     """A whole HTML file that needs no network, no kernel and no script."""
     body = fragment(*content, sheets=sheets, theme=theme)
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:"  # a tag that slipped through would do nothing
+    )
     return Html(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title>"
         "<style>body{margin:0;background:#fdfdfd}.wb{min-height:100vh;padding:16px}"

@@ -51,6 +51,10 @@ class Moment:
                 self.values.pop(change.channel, None)
         self.passed.append(superstep)
 
+    def state(self) -> dict[str, Any]:
+        """What the channels hold that are the user's own."""
+        return {name: value for name, value in self.values.items() if is_state(name)}
+
     def last_task(self, node: str) -> Task | None:
         """The newest task of a node that ran before this barrier, or that waits at it."""
         supersteps = [*self.passed, *([self.waiting] if self.waiting is not None else [])]
@@ -67,7 +71,7 @@ def last(index: Index) -> tuple[str, dict[str, Any]]:
         return "an empty recording", {}
     moment = Moment(index.roots[-1])
     step = moment.passed[-1].step if moment.passed else moment.run.started.step if moment.run.started else -1
-    return f"the end, superstep {step}", _state(moment)
+    return f"the end, superstep {step}", moment.state()
 
 
 def after(index: Index, step: int) -> dict[str, Any]:
@@ -77,7 +81,7 @@ def after(index: Index, step: int) -> dict[str, Any]:
             if superstep.step == step and superstep.updated is not None:
                 moment = Moment(run, superstep)
                 moment.take(superstep)
-                return _state(moment)
+                return moment.state()
     raise _no_state(index.roots, step)
 
 
@@ -86,7 +90,7 @@ def before(index: Index, step: int) -> dict[str, Any]:
     for run in reversed(index.roots):
         for superstep in reversed(run.supersteps):
             if superstep.step == step:
-                return _state(Moment(run, superstep))
+                return Moment(run, superstep).state()
     raise _no_state(index.roots, step)
 
 
@@ -97,12 +101,8 @@ def at_checkpoint(index: Index, checkpoint_id: str) -> tuple[int, dict[str, Any]
             moment = Moment(superstep.run, superstep)
             if superstep.updated is not None:
                 moment.take(superstep)
-            return superstep.step, _state(moment)
+            return superstep.step, moment.state()
     raise LookupError(f"There is no checkpoint {checkpoint_id!r} in this recording; rec.checkpoints lists them.")
-
-
-def _state(moment: Moment) -> dict[str, Any]:
-    return {name: value for name, value in moment.values.items() if is_state(name)}
 
 
 def _no_state(runs: Sequence[Run], step: int) -> LookupError:

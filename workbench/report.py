@@ -1,18 +1,23 @@
 """A recording as one HTML file: no kernel, no network, no script.
 
-The supersteps are a row of boxes, one of which is chosen; radio buttons under the labels do it, so that the arrow keys
-go from box to box and a page without styles shows them all.
+The supersteps are a row of boxes, one of which is chosen. Each box is a radio button, so that the arrow keys go from
+box to box, and style rules show what belongs to the chosen one. All of it lies in one place and takes the room of the
+largest, so that nothing below moves; on paper, and in a page without styles, every superstep is there.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
 
 from workbench import html, overlay, text
+from workbench.comparison import Comparison
 from workbench.drawing import TooLarge
 from workbench.frames import COLUMNS, tasks_in_words
 from workbench.html import Html
@@ -41,9 +46,10 @@ def write(recording: Recording, path: Path) -> Path:
 def page(recording: Recording) -> Html:
     """The whole page."""
     summary = recording.summary()
+    head = html.tag("p", _made_of(recording), class_="quiet")
     story = [html.tag("div", plain(line)) for line in recording.story().lines()]
     sections = [
-        html.tag("section", summary.fragment(advice=False)),
+        html.tag("section", head, summary.fragment(advice=False)),
         _section("What happened", html.tag("div", *story, class_="wb-list")),
         _section("Supersteps", _player(recording)),
         _section("Time", recording.timeline().fragment()),
@@ -53,7 +59,15 @@ def page(recording: Recording) -> Html:
     if recording.missing:
         sections.append(_section("What is missing", *(html.tag("p", sentence) for sentence in recording.missing)))
     body = html.tag("main", *sections, class_="wb-report")
-    return html.page(f"{summary.verdict} - run report", body, sheets=["recording"])
+    return html.page(f"{summary.verdict} - run report", body, sheets=["controls", "recording"])
+
+
+def _made_of(recording: Recording) -> str:
+    """Which graph ran, and when; the times of a report are those of Greenwich."""
+    name = getattr(recording.graph, "name", None)
+    began = next((run.started.at for run in recording.index.roots if run.started is not None), None)
+    when = None if began is None else f"{datetime.fromtimestamp(began, UTC):%-d %b %Y %H:%M:%S} UTC"
+    return ", ".join(["Run report", *(str(part) for part in (name, when) if part)])
 
 
 def _section(name: str, *content: str) -> Html:
@@ -68,65 +82,72 @@ def _player(recording: Recording) -> Html:
     steps = every[-_STEPS:]
     if not steps:
         return html.tag("p", "No task ran.", class_="quiet")
-    last = len(steps) - 1
-    radios = [_radio(place, place == last) for place in range(len(steps))]
-    boxes = [
-        html.tag("label", *_box(superstep), for_=f"step{place}", class_="passed" if superstep.updated else None)
-        for place, superstep in enumerate(steps)
-    ]
-    panes = [
-        html.tag("div", _pane(recording, superstep), class_="pane", id=f"pane{place}")
-        for place, superstep in enumerate(steps)
-    ]
+    every_pane = [_pane(recording, superstep, _turns(place, len(steps))) for place, superstep in enumerate(steps)]
+    boxes = [_box(place, superstep) for place, superstep in enumerate(steps)]
+    panes = [html.tag("div", pane, class_="pane", id=f"pane{place}") for place, pane in enumerate(every_pane)]
     more = f"The last {_STEPS} of {len(every):,} supersteps. " if len(every) > _STEPS else ""
     keys = html.tag("p", f"{more}Choose a superstep, or go on with the arrow keys.", class_="small quiet")
-    boxed = html.tag("div", *boxes, class_="boxes")
-    return html.join([_rules(len(steps)), keys, html.tag("div", *radios, boxed, *panes, class_="wb-player")])
-
-
-def _radio(place: int, chosen: bool) -> Html:
-    checked = " checked" if chosen else ""
-    return Html(f'<input type="radio" name="step" id="step{place}" aria-controls="pane{place}"{checked}>')
+    boxed = html.tag("div", *boxes, class_="boxes", role="radiogroup", aria_label="superstep")
+    player = html.tag("div", boxed, html.tag("div", *panes, class_="panes"), class_="wb-player")
+    return html.join([_rules(len(steps)), keys, player])
 
 
 def _rules(many: int) -> Html:
-    """Which box and which pane a chosen radio button shows."""
-    shows = ",".join(f"#step{place}:checked~#pane{place}" for place in range(many))
-    marks = ",".join(f"#step{place}:checked~.boxes [for=step{place}]" for place in range(many))
-    focus = ",".join(f"#step{place}:focus-visible~.boxes [for=step{place}]" for place in range(many))
+    """Which pane a chosen box shows. On a screen that knows such rules; elsewhere all panes are shown."""
+    shows = ",".join(f".wb-player:has(#step{place}:checked) #pane{place}" for place in range(many))
     return Html(
-        f"<style>.wb .wb-player>.pane{{display:none}}{shows}{{display:block!important}}"
-        f"{marks}{{background:var(--wb-blue-tint);box-shadow:inset 0 0 0 2px var(--wb-blue)}}"
-        f"{focus}{{outline:2px solid var(--wb-blue);outline-offset:2px}}</style>"
+        "<style>@media screen{@supports selector(:has(a)){.wb-player>.panes{display:grid}"
+        f".wb-player .pane{{grid-area:1/1;visibility:hidden}}{shows}{{visibility:visible}}}}}}</style>"
     )
 
 
-def _box(superstep: Superstep) -> tuple[Html, Html]:
-    number = html.tag("strong", str(superstep.step))
-    head = html.tag("div", number, " ", html.sign(overlay.sign_of_step(superstep)))
-    return head, html.tag("div", tasks_in_words(superstep.visible), class_="small")
+def _box(place: int, superstep: Superstep) -> Html:
+    tasks, status = tasks_in_words(superstep.visible), overlay.sign_of_step(superstep)
+    says = html.escape(f"superstep {superstep.step}: {tasks}, {superstep.status}")
+    radio = Html(f'<input type="radio" name="step" id="step{place}" aria-label="{says}"{"" if place else " checked"}>')
+    head = html.tag("div", html.tag("strong", str(superstep.step)), " ", html.sign(status))
+    passed = "passed" if superstep.updated is not None else None
+    return html.tag("label", radio, head, html.tag("div", tasks, class_="small"), class_=passed)
 
 
-def _pane(recording: Recording, superstep: Superstep) -> Html:
+def _turns(place: int, many: int) -> Html:
+    """The way to the boxes beside this one for a mouse; keys have the arrows, so nothing here takes the focus."""
+    return html.tag(
+        "div",
+        *(
+            html.tag("label", words, class_="btn", for_=f"step{to}")
+            if 0 <= to < many
+            else html.tag("span", words, class_="btn off")
+            for to, words in ((place - 1, "Previous"), (place + 1, "Next"))
+        ),
+        class_="row",
+        aria_hidden="true",
+    )
+
+
+def _pane(recording: Recording, superstep: Superstep, turns: Html) -> Html:
     view = StepView(recording.index, superstep, recording.graph)
-    return html.join([view.fragment(), _channels(superstep)])
+    return html.join([turns, view.with_more(*_channels(superstep))])
 
 
-def _channels(superstep: Superstep) -> Html:
-    """The state's channels after the superstep: version, marked where it rose, and value."""
+def _channels(superstep: Superstep) -> Iterator[Html]:
+    """What the superstep changed of the state, and the state's channels after it: version and value."""
     moment = Moment(superstep.run, superstep)
-    before = dict(moment.versions)
     if superstep.updated is None:
-        return Html("")
+        return
+    versions, values = dict(moment.versions), moment.state()
     moment.take(superstep)
+    found = Comparison(values, moment.state(), ("before", "after"))
+    yield html.tag("h3", f"What superstep {superstep.step} changed")
+    yield found.sides()
     rows = []
     for name in filter(is_state, dict.fromkeys([*superstep.run.kinds, *moment.versions])):
-        old, new = version(count_of(before.get(name))), version(count_of(moment.versions.get(name)))
-        rose = before.get(name) != moment.versions.get(name)
+        old, new = version(count_of(versions.get(name))), version(count_of(moment.versions.get(name)))
+        rose = versions.get(name) != moment.versions.get(name)
         held = html.value(moment.values[name]) if name in moment.values else html.tag("span", "empty", class_="quiet")
         rows.append([name, html.version(f"{old} → {new}" if rose else new, rose), held])
-    heading = html.tag("h3", f"Channels after superstep {superstep.step}")
-    return html.join([heading, html.table(["channel", "version", "value"], rows, mono=["channel"], wide=True)])
+    yield html.tag("h3", f"Channels after superstep {superstep.step}")
+    yield html.table(["channel", "version", "value"], rows, mono=["channel"], wide=True)
 
 
 def _tree(recording: Recording) -> Iterator[Html]:
@@ -146,7 +167,8 @@ def _frames(recording: Recording) -> Iterator[Html]:
     for name in COLUMNS:
         frame: pd.DataFrame = getattr(recording, name)
         head = html.tag("summary", f"{name}: {text.count(len(frame), 'row')}")
-        yield html.tag("details", head, table(frame) if len(frame) else "")
+        words = html.tag("p", inspect.getdoc(getattr(type(recording), name)) or "", class_="small quiet")
+        yield html.tag("details", head, words, html.tag("div", table(frame), class_="pane") if len(frame) else "")
 
 
 def table(frame: pd.DataFrame, rows: int = _ROWS) -> Html:
@@ -167,6 +189,8 @@ def _cell(thing: Any) -> Any:
         return html.tag("span", "<NA>", class_="quiet")
     if isinstance(thing, pd.Timestamp):
         return thing.strftime("%H:%M:%S.%f")[:-3]
+    if isinstance(thing, np.generic):
+        thing = thing.item()
     if isinstance(thing, float):
         return f"{thing:.4g}"
     return html.value(thing) if not isinstance(thing, str) else thing

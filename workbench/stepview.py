@@ -51,11 +51,14 @@ class StepView(html.Shown):
 
     def fragment(self) -> Html:
         """The superstep as HTML, to set into something larger."""
+        return self.with_more()
+
+    def with_more(self, *more: str) -> Html:
+        """The superstep as HTML, with more under its three moments, beside the drawing."""
         superstep = self.superstep
         picture = inline(self.graph, overlay.statuses(superstep.tasks.values()), overlay.lit(self.index, superstep))
-        side = html.tag(
-            "div", html.tag("h2", f"Superstep {self.step}"), moments(self.index, superstep), class_="grow stack"
-        )
+        heading = html.tag("h2", f"Superstep {self.step}")
+        side = html.tag("div", heading, moments(self.index, superstep), *more, class_="grow stack")
         return html.tag("div", picture, side, class_="wb-pair")
 
 

@@ -106,6 +106,14 @@ def test_a_fork_by_the_form_leads_to_the_same(answered: Cells, button: str) -> N
     assert names["session"].compare("main", "fork 1").channels == ("messages", "order", "refunded")
 
 
+def test_the_runs_report_is_one_file_of_less_than_2_mb(answered: Cells) -> None:
+    names = answered.run("report")
+    page = names["page"].read_text(encoding="utf-8")
+    assert 100_000 < len(page.encode()) < 2_000_000
+    assert "Give the money back?" in page
+    names["folder"].cleanup()
+
+
 def test_its_cells_can_be_run_twice(answered: Cells) -> None:
     answered.run("fork-form", "fork-code", "fork-form", "fork-code", "graph", "record", "resume-card", "resume-code")
     assert answered.names["session"].values["refunded"] == 84.0
