@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from psycopg import Connection, Pipeline
 from psycopg.rows import dict_row
 
+from runtime._postgres import Conn, Connected
 from runtime.checkpoint.base import (
     ChannelVersions,
     Checkpoint,
@@ -27,10 +28,10 @@ from runtime.checkpoint.base import (
 )
 from runtime.checkpoint.postgres.base import DEPRECATED, BasePostgresSaver
 from runtime.checkpoint.postgres.coding import Scope
-from runtime.checkpoint.postgres.connection import Conn, Connected, PostgresSaverError
 from runtime.checkpoint.postgres.layout import SHALLOW
 from runtime.checkpoint.postgres.routines import AT_ONCE
 from runtime.checkpoint.postgres.tables import SHALLOW_MIGRATIONS
+from runtime.checkpoint.postgres.work import PostgresSaverError
 from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:

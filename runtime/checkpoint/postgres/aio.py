@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from psycopg import AsyncConnection, AsyncPipeline
 from psycopg.rows import dict_row
 
+from runtime._postgres import AsyncConn as Conn
+from runtime._postgres import AsyncConnected
 from runtime.checkpoint.base import (
     ChannelVersions,
     Checkpoint,
@@ -24,11 +26,10 @@ from runtime.checkpoint.base import (
 from runtime.checkpoint.base.outside import LoopBound
 from runtime.checkpoint.postgres.base import DEPRECATED, BasePostgresSaver
 from runtime.checkpoint.postgres.coding import Scope
-from runtime.checkpoint.postgres.connection import AsyncConn as Conn
-from runtime.checkpoint.postgres.connection import AsyncConnected, PostgresSaverError
 from runtime.checkpoint.postgres.layout import SHALLOW
 from runtime.checkpoint.postgres.routines import AT_ONCE
 from runtime.checkpoint.postgres.tables import SHALLOW_MIGRATIONS
+from runtime.checkpoint.postgres.work import PostgresSaverError
 from runtime.checkpoint.serde.base import SerializerProtocol
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from runtime.checkpoint.base import (
     BaseCheckpointSaver,
@@ -19,8 +19,9 @@ from runtime.checkpoint.base.versions import following
 from runtime.checkpoint.postgres import routines
 from runtime.checkpoint.postgres.coding import Scope, keep_of, put_of, put_statement, writes_statement
 from runtime.checkpoint.postgres.layout import DELETE_THREADS, FULL, Layout
-from runtime.checkpoint.postgres.routines import AT_ONCE, Key, Routine, change
+from runtime.checkpoint.postgres.routines import AT_ONCE, Key, change
 from runtime.checkpoint.postgres.tables import MIGRATIONS
+from runtime.checkpoint.postgres.work import Work
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -28,17 +29,6 @@ if TYPE_CHECKING:
 __all__ = ("BasePostgresSaver",)
 
 DEPRECATED = "{} is deprecated. Use {}, and durability='exit' where one checkpoint for each run is enough."
-
-
-class Work(NamedTuple):
-    """What is to be done, and the words for it where it fails. It may be begun more than once."""
-
-    verb: str
-    begin: Callable[[], Routine[Any]]
-    thread_id: str | None = None
-    checkpoint_id: str | None = None
-    atomic: bool = False
-    """True where several statements must be one transaction."""
 
 
 class BasePostgresSaver(BaseCheckpointSaver[str]):

@@ -1,28 +1,25 @@
 """What a saver does with the tables, as routines: each asks for statements, and is given their rows.
 
-A driver runs them on a connection, in its colour (see `connection`). A routine that is asked to repeat, after a
-connection was lost, does the same again: no statement minds having been carried out before.
+A routine that is begun once more does the same again: no statement minds having been carried out before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from runtime._postgres import Routine, Rows, Statement
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, Outline
 from runtime.checkpoint.base.outline import asking
 from runtime.checkpoint.postgres import layout as sql
 from runtime.checkpoint.postgres.coding import (
     Parameters,
-    Row,
     Scope,
     histories_of,
     tuple_of,
 )
 from runtime.checkpoint.postgres.layout import Layout
 from runtime.checkpoint.serde.base import SerializerProtocol
-
-T = TypeVar("T")
 
 Key = tuple[str, str, str]
 """A checkpoint's thread, namespace and id."""
@@ -34,26 +31,15 @@ AT_ONCE: Final = 20
 _SETTING_UP: Final = 7_402_511_906_313_778_517
 
 
-class Statement(NamedTuple):
-    """What is asked of the server. Only one that `reads` gives rows."""
-
-    sql: str
-    parameters: Parameters
-    reads: bool = False
-
-
-Routine = Generator[Statement, Sequence[Row], T]
-
-
-def read(statement: str, **parameters: Any) -> Generator[Statement, Sequence[Row], Sequence[Row]]:
+def read(statement: str, **parameters: Any) -> Routine[Rows]:
     """The rows of a statement."""
-    rows = yield Statement(statement, parameters, reads=True)
+    (rows,) = yield [Statement(statement, [parameters], reads=True)]
     return rows
 
 
 def change(statement: str, **parameters: Any) -> Routine[None]:
     """Carry a statement out."""
-    yield Statement(statement, parameters)
+    yield [Statement(statement, [parameters])]
 
 
 def nothing() -> Routine[None]:

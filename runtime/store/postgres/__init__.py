@@ -1,26 +1,24 @@
 """A store in a PostgreSQL database, in LangGraph's tables. It needs the packages psycopg and psycopg-pool.
 
-`aio` holds its async twin. What both say to the server is in `dialect` and `tables`; `connection` says it.
+`aio` holds its async twin. What both say to the server is in `dialect` and `tables`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import Self
 
 from psycopg import Connection, Pipeline
 from psycopg_pool import ConnectionPool
 
+from runtime._postgres import Conn, Connected
 from runtime._workers import in_thread
 from runtime.store.base import Embeddings, Op, Result, TTLConfig
 from runtime.store.batches import Batch
 from runtime.store.index import NO_VECTORS
-from runtime.store.postgres import steps
 from runtime.store.postgres.aio import AsyncPostgresStore
 from runtime.store.postgres.base import CONNECTING, PoolConfig, Tables, pool_arguments
-from runtime.store.postgres.connection import Conn, Connected
 from runtime.store.postgres.index import ANNIndexConfig, HNSWConfig, IVFFlatConfig, PostgresIndexConfig
 from runtime.store.sql import Deserializer
 from runtime.store.sweeping import SweptStore
@@ -92,16 +90,16 @@ class PostgresStore(SweptStore):
 
     def setup(self) -> None:
         """Make the tables, or bring older ones up to date. Where all is there this only looks."""
-        self._connected.do(self._tables.set_up, atomic=True)
+        self._connected.do(self._tables.set_up())
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         batch = Batch.of(ops)
-        work = self._tables.work(batch, NO_VECTORS if self._tables.index is None else self._tables.index.embed(batch))
-        return self._connected.do(partial(steps.batch, work), atomic=work.atomic)
+        vectors = NO_VECTORS if self._tables.index is None else self._tables.index.embed(batch)
+        return self._connected.do(self._tables.batch(batch, vectors))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """`batch`, in a thread; for async programs there is `AsyncPostgresStore`."""
         return await in_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        return self._connected.do(self._tables.sweep, atomic=False)
+        return self._connected.do(self._tables.sweep())

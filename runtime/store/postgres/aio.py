@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Self
 
 from psycopg import AsyncConnection, AsyncPipeline
 from psycopg_pool import AsyncConnectionPool
 
+from runtime._postgres import AsyncConn, AsyncConnected
 from runtime.store.base import Embeddings, Op, Result, TTLConfig
 from runtime.store.batches import Batch
 from runtime.store.index import NO_VECTORS
-from runtime.store.postgres import steps
 from runtime.store.postgres.base import CONNECTING, PoolConfig, Tables, pool_arguments
-from runtime.store.postgres.connection import AsyncConn, AsyncConnected
 from runtime.store.postgres.index import PostgresIndexConfig
 from runtime.store.sql import Deserializer
 from runtime.store.sweeping import AsyncSweptStore
@@ -77,13 +75,14 @@ class AsyncPostgresStore(AsyncSweptStore):
 
     async def setup(self) -> None:
         """Make the tables, or bring older ones up to date. Where all is there this only looks."""
-        await self._connected.do(self._tables.set_up, atomic=True)
+        await self._connected.do(self._tables.set_up())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         batch = Batch.of(ops)
         index = self._tables.index
-        work = self._tables.work(batch, NO_VECTORS if index is None else await index.aembed(batch))
-        return await self._connected.do(partial(steps.batch, work), atomic=work.atomic)
+        return await self._connected.do(
+            self._tables.batch(batch, NO_VECTORS if index is None else await index.aembed(batch))
+        )
 
     async def sweep_ttl(self) -> int:
-        return await self._connected.do(self._tables.sweep, atomic=False)
+        return await self._connected.do(self._tables.sweep())

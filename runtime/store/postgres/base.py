@@ -8,12 +8,12 @@ import orjson
 from psycopg.rows import dict_row
 from typing_extensions import TypedDict
 
-from runtime.store.base import TTLConfig
+from runtime.store.base import Result, TTLConfig
 from runtime.store.batches import Batch
 from runtime.store.index import Index, Vectors
 from runtime.store.postgres.dialect import PostgresDialect
 from runtime.store.postgres.index import PostgresIndexConfig, VectorColumn
-from runtime.store.postgres.steps import Steps, sweep
+from runtime.store.postgres.steps import Job, batch, sweep
 from runtime.store.postgres.tables import set_up
 from runtime.store.sql import Deserializer, Work
 
@@ -49,11 +49,11 @@ class Tables:
         self._deserializer = deserializer or orjson.loads
         self._dialect = PostgresDialect(omit_expired=bool((ttl or {}).get("omit_expired")), column=self._column)
 
-    def set_up(self) -> Steps[None]:
+    def set_up(self) -> Job[None]:
         return set_up(self._column)
 
-    def work(self, batch: Batch, vectors: Vectors) -> Work:
-        return Work(self._dialect, batch, vectors, self._deserializer)
+    def batch(self, ops: Batch, vectors: Vectors) -> Job[list[Result]]:
+        return batch(Work(self._dialect, ops, vectors, self._deserializer))
 
-    def sweep(self) -> Steps[int]:
+    def sweep(self) -> Job[int]:
         return sweep(self._dialect.sweep())

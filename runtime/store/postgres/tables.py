@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from runtime._postgres import Routine
 from runtime.store.postgres.index import VectorColumn
-from runtime.store.postgres.steps import Steps
+from runtime.store.postgres.steps import Job, asked
 from runtime.store.sql import Read, Write
 
 _TIMES: Final = (
@@ -30,23 +31,27 @@ _ITEMS: Final = (
 _SETTING_UP: Final = 6_203_915_377_840_226_519  # any number, as long as all processes mean the same by it
 
 
-def set_up(column: VectorColumn | None) -> Steps[None]:
+def set_up(column: VectorColumn | None) -> Job[None]:
     """Make the tables, or bring older ones up to date; those of vectors where they are wanted.
 
     It is one transaction, and waits for another process that is doing the same.
     """
-    yield [Read("SELECT pg_advisory_xact_lock(?)", (_SETTING_UP,))]
-    yield from _migrate("store_migrations", _ITEMS)
-    if column is not None:
-        yield from _migrate("vector_migrations", _vectors(column))
+
+    def begin() -> Routine[None]:
+        yield asked([Read("SELECT pg_advisory_xact_lock(?)", (_SETTING_UP,))])
+        yield from _migrate("store_migrations", _ITEMS)
+        if column is not None:
+            yield from _migrate("vector_migrations", _vectors(column))
+
+    return Job(begin, atomic=True)
 
 
-def _migrate(table: str, migrations: Sequence[str]) -> Steps[None]:
-    yield [Write(f"CREATE TABLE IF NOT EXISTS {table} (v INTEGER PRIMARY KEY)", [()])]
-    (((done,),),) = yield [Read(f"SELECT coalesce(max(v), -1) FROM {table}", ())]
+def _migrate(table: str, migrations: Sequence[str]) -> Routine[None]:
+    yield asked([Write(f"CREATE TABLE IF NOT EXISTS {table} (v INTEGER PRIMARY KEY)", [()])])
+    (((done,),),) = yield asked([Read(f"SELECT coalesce(max(v), -1) FROM {table}", ())])
     for number, statement in enumerate(migrations):
         if number > done:
-            yield [Write(statement, [()]), Write(f"INSERT INTO {table} (v) VALUES (?)", [(number,)])]
+            yield asked([Write(statement, [()]), Write(f"INSERT INTO {table} (v) VALUES (?)", [(number,)])])
 
 
 def _vectors(column: VectorColumn) -> list[str]:

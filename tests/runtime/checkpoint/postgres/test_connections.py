@@ -131,6 +131,34 @@ def test_a_pipeline_takes_statements_anew_after_one_that_failed(postgres: str, c
         assert values(made.saver, ROOT) == {"a": [1]}
 
 
+GIVES_UP = """
+    CREATE SEQUENCE tries;
+    CREATE FUNCTION give_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('tries') <= {times} THEN RAISE EXCEPTION 'a circle' USING ERRCODE = 'deadlock_detected'; END IF;
+        RETURN OLD;
+    END $$;
+    CREATE TRIGGER gives_up BEFORE DELETE ON checkpoints FOR EACH ROW EXECUTE FUNCTION give_up()
+"""
+
+
+def test_what_the_server_gives_up_because_two_wait_for_each_other_is_done_again(postgres: str, colour: Any, way: str):
+    with driver(colour, postgres, way) as made:
+        made.setup()
+        put(made.saver, a=[1])
+        execute(postgres, GIVES_UP.format(times=3))
+        made.saver.delete_thread("t")
+        assert execute(postgres, "SELECT count(*) FROM checkpoints") == [(0,)]
+
+
+def test_what_the_server_gives_up_again_and_again_is_told(postgres: str, colour: Any):
+    with driver(colour, postgres) as made:
+        made.setup()
+        put(made.saver, a=[1])
+        execute(postgres, GIVES_UP.format(times=100))
+        with pytest.raises(PostgresSaverError, match="Can't delete the checkpoints of thread 't'.*a circle"):
+            made.saver.delete_thread("t")
+
+
 def test_a_pool_has_no_pipeline(postgres: str):
     with psycopg.connect(postgres) as connection, pytest.raises(ValueError, match="A pipeline belongs to one"):
         PostgresSaver(ConnectionPool(postgres, open=False), connection.pipeline())
