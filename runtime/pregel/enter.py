@@ -35,6 +35,8 @@ INTEGRATION = {"ls_integration": "langgraph"}
 
 def enter(effect: Invoke) -> None:
     """Make the config's task the one that runs here: in the task's own copy of the context, so nothing is put back."""
+    if task_config.get() is effect.config:  # a node's routers follow it
+        return
     task_config.set(effect.config)
     if _is_traced(effect):
         with set_config_context(effect.config) as context:  # the run that LangSmith's own helpers hang theirs under

@@ -264,14 +264,18 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     if TaskStarted in run.wanted:
         for task in running:
             yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
-    idle = [task for task in running if task.proc.idle and finish_idle(run, task)]
-    ready = [Finished(task) for task in idle]
+    ready: list[Finished] = []
+    waiting: list[Task] = []
+    for task in running:
+        if task.proc.idle and finish_idle(run, task):
+            ready.append(Finished(task))
+        else:
+            waiting.append(task)
     left = len(running)
     limit = run.graph.step_timeout
     deadline = None if limit is None else time.monotonic() + limit
     ends = _Ends()
-    if len(idle) < left:
-        waiting = [task for task in running if task not in idle] if idle else running
+    if waiting:
         first = yield Start(waiting, len(waiting) == 1, progress)
         if first is not None:
             ready.append(first)

@@ -28,15 +28,16 @@ class Program:
     """The tables of one graph.
 
     `listeners` gives the nodes that a channel wakes. `readable` are the channels whose value somebody may read, in the
-    order of their declaration; the others only wake. `kinds` are the channels' classes, by name. `defaulted` are
+    order of their declaration; the others only wake. `kinds` are the channels' classes, by name. `empty` are the
+    channels that hold nothing as long as nobody wrote to them, in that state: all runs copy these. `defaulted` are
     reducers whose schema gives a first value, which an input replaces. `silent`, `finishing` and `consumable` are the
     channels that react to a superstep without a write, to the end of all work, and to being used as a trigger: a
     superstep looks at these and not at the rest.
     """
 
     __slots__ = (
-        "_wide", "channels", "consumable", "defaulted", "deltas", "finishing", "initial", "input_channels", "kinds",
-        "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent",
+        "_wide", "channels", "consumable", "defaulted", "deltas", "empty", "finishing", "initial", "input_channels",
+        "kinds", "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent",
         "stream_channels", "stream_names", "untracked", "vanishing",
     )  # fmt: skip
 
@@ -96,7 +97,15 @@ class Program:
         self.defaulted = frozenset(name for name in reducing if self.channels[name].has_default)  # type: ignore[attr-defined]  # looked for above
         deltas = those(lambda kind: issubclass(kind, DeltaChannel))
         self.deltas = tuple(name for name in self.channels if name in deltas)
-        self.initial = tuple(n for n, c in self.channels.items() if c.from_checkpoint(MISSING).is_available())
+        unwritten = {name: self._unwritten(name) for name in self.channels}
+        self.initial = tuple(name for name, channel in unwritten.items() if channel.is_available())
+        self.empty = {name: channel for name, channel in unwritten.items() if not channel.is_available()}
+
+    def _unwritten(self, name: str) -> Channel:
+        """A channel as it is before anything was written to it."""
+        found = self.channels[name].from_checkpoint(MISSING)
+        found.key = name
+        return found
 
     def is_whole(self, names: str | Sequence[str]) -> bool:
         """True for a list of many channels that is all that is readable, in the order of the channels."""

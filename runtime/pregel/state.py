@@ -123,12 +123,9 @@ class State:
         self.updated = step.updated
 
     def channel(self, name: str) -> Channel:
-        """The channel of this name; an empty one where nothing was written yet."""
+        """The channel of this name; an empty one, that other runs share, where nothing was written yet."""
         found = self.channels.get(name)
-        if found is None:
-            found = self.program.channels[name].from_checkpoint(MISSING)
-            found.key = name
-        return found
+        return self.program.empty[name] if found is None else found
 
     def available(self, name: str) -> bool:
         """True when the channel holds a value."""

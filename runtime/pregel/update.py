@@ -87,9 +87,9 @@ class _Work:
         """The channel as a copy that may be changed; the same one each time."""
         found = self.channels.get(name)
         if found is None:
-            current = self.state.channels.get(name)
-            found = current.copy() if current is not None else self.state.channel(name)
-            self.channels[name] = found
+            state = self.state
+            current = state.channels.get(name)
+            found = self.channels[name] = (state.program.empty[name] if current is None else current).copy()
         return found
 
     def changed(self, name: str, channel: Channel) -> None:
