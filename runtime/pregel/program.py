@@ -37,8 +37,8 @@ class Program:
 
     __slots__ = (
         "_wide", "channels", "consumable", "defaulted", "deltas", "empty", "finishing", "initial", "input_channels",
-        "kinds", "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable", "silent",
-        "stream_channels", "stream_names", "untracked", "vanishing",
+        "kinds", "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable",
+        "silent", "stream_channels", "stream_names", "untracked", "vanishing",
     )  # fmt: skip
 
     def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:
