@@ -18,11 +18,23 @@ Marks are only added, so tasks and threads of one run may do so side by side.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from runtime.checkpoint.asking import (
+    Call,
+    Listing,
+    Next,
+    Open,
+    Routine,
+    adrive,
+    alisted,
+    drive,
+    everything,
+    listed,
+    pull,
+)
 from runtime.checkpoint.base import (
     BaseCheckpointSaver,
     ChannelVersions,
@@ -44,8 +56,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 __all__ = ("Overlay",)
-
-T = TypeVar("T")
 
 MARKS: Final = "__overlay__"
 """A thread of `top` whose id begins so holds the marks of the thread whose id follows."""
@@ -72,37 +82,6 @@ class Seen(NamedTuple):
     def shows(self, ns: str, id: str) -> bool:
         """True where the base answers for a checkpoint."""
         return (self.until is None or id < self.until) and (ns, id) not in self.covered
-
-
-class _Call(NamedTuple):
-    """Ask a saver, by the name of a sync method; the reply is what it returns."""
-
-    saver: Any
-    method: str
-    args: tuple[Any, ...] = ()
-    keywords: Mapping[str, Any] = MappingProxyType({})
-
-
-class _Open(NamedTuple):
-    """Begin a list; the reply is an iterator."""
-
-    saver: Any
-    config: RunnableConfig | None
-    filter: dict[str, Any] | None = None
-    before: RunnableConfig | None = None
-    limit: int | None = None
-
-
-class _Next(NamedTuple):
-    """Take the next checkpoint of a list; the reply is None at its end."""
-
-    found: Any
-
-
-_EFFECTS: Final = (_Call, _Open, _Next)
-_Effect = _Call | _Open | _Next
-_Routine = Generator[_Effect, Any, T]
-_Listing = Generator[_Effect | CheckpointTuple, Any, None]
 
 
 class Overlay(BaseCheckpointSaver[Any]):
@@ -134,28 +113,28 @@ class Overlay(BaseCheckpointSaver[Any]):
 
     # -- what the methods do, in either colour -------------------------------------------------------------------------
 
-    def _get(self, config: RunnableConfig) -> _Routine[CheckpointTuple | None]:
+    def _get(self, config: RunnableConfig) -> Routine[CheckpointTuple | None]:
         thread_id, ns, wanted = address(config)
-        mine: CheckpointTuple | None = yield _Call(self.top, "get_tuple", (config,))
+        mine: CheckpointTuple | None = yield Call(self.top, "get_tuple", (config,))
         if mine is not None and wanted:
             return mine
         seen = yield from self._seen(thread_id)
         if wanted:
             shown = seen.shows(ns, wanted)
-            return (yield _Call(self.base, "get_tuple", (config,))) if shown else None
+            return (yield Call(self.base, "get_tuple", (config,))) if shown else None
         if mine is not None and seen.until is not None:  # a thread goes on where it was gone on with here
             return mine
         theirs = yield from self._newest(config, seen)
         return max((each for each in (mine, theirs) if each is not None), key=_id, default=None)
 
-    def _newest(self, config: RunnableConfig, seen: Seen) -> _Routine[CheckpointTuple | None]:
+    def _newest(self, config: RunnableConfig, seen: Seen) -> Routine[CheckpointTuple | None]:
         """The newest checkpoint of the namespace that is seen of the base."""
         if seen == Seen():
-            found: CheckpointTuple | None = yield _Call(self.base, "get_tuple", (config,))
+            found: CheckpointTuple | None = yield Call(self.base, "get_tuple", (config,))
             return found
         thread_id, ns, _ = address(config)
         conf: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
-        return (yield from _pull(self._shown(conf, None, None, 1, {thread_id: seen})))
+        return (yield from pull(self._shown(conf, None, None, 1, {thread_id: seen})))
 
     def _list(
         self,
@@ -163,26 +142,26 @@ class Overlay(BaseCheckpointSaver[Any]):
         filter: dict[str, Any] | None,
         before: RunnableConfig | None,
         limit: int | None,
-    ) -> _Listing:
+    ) -> Listing:
         if limit is not None and limit <= 0:
             return
         seen, marks = yield from self._marks(config)
         most = None if limit is None else limit + marks
-        above = self._above((yield _Open(self.top, config, filter, before, most)))
+        above = self._above((yield Open(self.top, config, filter, before, most)))
         below = self._shown(config, filter, before, limit, seen)
-        mine, theirs = (yield from _pull(above)), (yield from _pull(below))
+        mine, theirs = (yield from pull(above)), (yield from pull(below))
         while limit != 0 and (mine is not None or theirs is not None):
             if mine is not None and (theirs is None or _id(mine) >= _id(theirs)):
                 yield mine
-                mine = yield from _pull(above)
+                mine = yield from pull(above)
             elif theirs is not None:
                 yield theirs
-                theirs = yield from _pull(below)
+                theirs = yield from pull(below)
             limit = None if limit is None else limit - 1
 
-    def _above(self, found: Any) -> _Listing:
+    def _above(self, found: Any) -> Listing:
         """The checkpoints of `top` that are no marks."""
-        while (each := (yield _Next(found))) is not None:
+        while (each := (yield Next(found))) is not None:
             if not address(each.config)[0].startswith(MARKS):
                 yield each
 
@@ -193,7 +172,7 @@ class Overlay(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None,
         limit: int | None,
         seen: Mapping[str, Seen],
-    ) -> _Listing:
+    ) -> Listing:
         """The checkpoints that are seen of the base, at least `limit` of them if there are so many."""
         only = None if config is None else config["configurable"].get("thread_id")
         until = None if only is None else seen[str(only)].until
@@ -204,9 +183,9 @@ class Overlay(BaseCheckpointSaver[Any]):
         hidden = sum(len(each.covered) for each in seen.values())
         given = 0
         for most in (None,) if limit is None else (limit + hidden, None):  # more than that may be hidden
-            found = yield _Open(self.base, config, filter, before, most)
+            found = yield Open(self.base, config, filter, before, most)
             met = 0
-            while (each := (yield _Next(found))) is not None:
+            while (each := (yield Next(found))) is not None:
                 met += 1
                 thread_id, ns, id = address(each.config)
                 if met > given and seen.get(thread_id, Seen()).shows(ns, id or ""):
@@ -215,23 +194,23 @@ class Overlay(BaseCheckpointSaver[Any]):
             if most is None or met < most:
                 return
 
-    def _history(self, config: RunnableConfig, channels: Sequence[str]) -> _Routine[Mapping[str, DeltaChannelHistory]]:
+    def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Routine[Mapping[str, DeltaChannelHistory]]:
         walk = DeltaWalk(channels)
         found = (yield from self._get(config)) if channels else None
         while (config_above := walk.parent_of(found)) is not None and found is not None:
-            parent = yield _Call(self.top, "get_tuple", (config_above,))
+            parent = yield Call(self.top, "get_tuple", (config_above,))
             if parent is None:
                 asked = {"config": found.config, "channels": sorted(walk.open)}
-                return walk.continued((yield _Call(self.base, "get_delta_channel_history", (), asked)))
+                return walk.continued((yield Call(self.base, "get_delta_channel_history", (), asked)))
             walk.visit(parent.pending_writes or (), parent.checkpoint["channel_values"])
             found = parent
         return walk.histories()
 
-    def _seen(self, thread_id: str) -> _Routine[Seen]:
+    def _seen(self, thread_id: str) -> Routine[Seen]:
         config: RunnableConfig = {"configurable": {"thread_id": MARKS + thread_id}}
-        found = yield _Open(self.top, config)
+        found = yield Open(self.top, config)
         until, covered = None, {}
-        while (each := (yield _Next(found))) is not None:
+        while (each := (yield Next(found))) is not None:
             mark: Any = each.metadata
             if "until" in mark:
                 until = mark["until"]
@@ -239,14 +218,14 @@ class Overlay(BaseCheckpointSaver[Any]):
                 covered[tuple(mark["covers"])] = mark["tasks"]
         return Seen(until, covered)
 
-    def _marks(self, config: RunnableConfig | None) -> _Routine[tuple[dict[str, Seen], int]]:
+    def _marks(self, config: RunnableConfig | None) -> Routine[tuple[dict[str, Seen], int]]:
         """What is seen of the threads that a config covers, and how many marks may stand among its checkpoints."""
         only = None if config is None else config["configurable"].get("thread_id")
         if only is not None:
             return {str(only): (yield from self._seen(str(only)))}, 0
-        found = yield _Open(self.top, None, {"source": _SOURCE})
+        found = yield Open(self.top, None, {"source": _SOURCE})
         marked = []
-        while (each := (yield _Next(found))) is not None:
+        while (each := (yield Next(found))) is not None:
             marked.append(address(each.config)[0].removeprefix(MARKS))
         seen = {}
         for thread_id in dict.fromkeys(marked):
@@ -259,82 +238,82 @@ class Overlay(BaseCheckpointSaver[Any]):
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
-    ) -> _Routine[RunnableConfig]:
+    ) -> Routine[RunnableConfig]:
         yield from self._own(*address(config))
-        stored: RunnableConfig = yield _Call(self.top, "put", (config, checkpoint, metadata, new_versions))
+        stored: RunnableConfig = yield Call(self.top, "put", (config, checkpoint, metadata, new_versions))
         return stored
 
-    def _put_writes(self, call: PutWrites) -> _Routine[None]:
+    def _put_writes(self, call: PutWrites) -> Routine[None]:
         thread_id, ns, id = address(call.config)
         seen = yield from self._own(thread_id, ns, id)
         seat = seat_of(seen.covered.get((ns, id or ""), ()), call.task_id)
         yield self._writing(call if seat is None else call._replace(task_path=seat))
 
-    def _own(self, thread_id: str, ns: str, id: str | None) -> _Routine[Seen]:
+    def _own(self, thread_id: str, ns: str, id: str | None) -> Routine[Seen]:
         """Make the thread one that is written to here, and the checkpoint, if it is the base's, one of `top`."""
         seen = yield from self._seen(thread_id)
         if seen.until is None:
             place = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
-            newest = yield _Call(self.base, "get_tuple", (place,))
+            newest = yield Call(self.base, "get_tuple", (place,))
             known = [each + _AFTER for each in (id, None if newest is None else _id(newest)) if each]
             seen = Seen(max((checkpoint_id(), *known)), seen.covered)
             yield self._mark(thread_id, _UNTIL_ID, {"until": seen.until})
         if id and seen.shows(ns, id):
-            found = yield _Call(self.base, "get_tuple", (named(thread_id, ns, id),))
+            found = yield Call(self.base, "get_tuple", (named(thread_id, ns, id),))
             if found is not None:
                 yield from self._copy(found)
                 seen = Seen(seen.until, {**seen.covered, (ns, id): seats_of(found)})
                 yield self._covering(thread_id, ns, id, seats_of(found))
         return seen
 
-    def _copy(self, found: CheckpointTuple, thread_id: str | None = None) -> _Routine[None]:
-        yield _Call(self.top, "put", put_of(found, thread_id))
+    def _copy(self, found: CheckpointTuple, thread_id: str | None = None) -> Routine[None]:
+        yield Call(self.top, "put", put_of(found, thread_id))
         for call in writes_of(found, thread_id):
             yield self._writing(call)
 
-    def _writing(self, call: PutWrites) -> _Call:
-        return _Call(self.top, "put_writes", accepted(self.top.put_writes, call))
+    def _writing(self, call: PutWrites) -> Call:
+        return Call(self.top, "put_writes", accepted(self.top.put_writes, call))
 
-    def _mark(self, thread_id: str, id: str, told: Mapping[str, Any]) -> _Call:
+    def _mark(self, thread_id: str, id: str, told: Mapping[str, Any]) -> Call:
         place: RunnableConfig = {"configurable": {"thread_id": MARKS + thread_id, "checkpoint_ns": ""}}
         metadata = {"source": _SOURCE, "step": 0, "parents": {}, **told}
-        return _Call(self.top, "put", (place, {**empty_checkpoint(), "id": id}, metadata, {}))
+        return Call(self.top, "put", (place, {**empty_checkpoint(), "id": id}, metadata, {}))
 
-    def _covering(self, thread_id: str, ns: str, id: str, tasks: Sequence[str]) -> _Call:
+    def _covering(self, thread_id: str, ns: str, id: str, tasks: Sequence[str]) -> Call:
         return self._mark(thread_id, checkpoint_id(), {"covers": [ns, id], "tasks": [*tasks]})
 
-    def _delete_thread(self, thread_id: str) -> _Routine[None]:
+    def _delete_thread(self, thread_id: str) -> Routine[None]:
         yield self._mark(str(thread_id), _UNTIL_ID, {"until": ""})
-        yield _Call(self.top, "delete_thread", (thread_id,))
+        yield Call(self.top, "delete_thread", (thread_id,))
 
-    def _revert(self, thread_id: str) -> _Routine[None]:
-        yield _Call(self.top, "delete_thread", (thread_id,))
-        yield _Call(self.top, "delete_thread", (MARKS + str(thread_id),))
+    def _revert(self, thread_id: str) -> Routine[None]:
+        yield Call(self.top, "delete_thread", (thread_id,))
+        yield Call(self.top, "delete_thread", (MARKS + str(thread_id),))
 
-    def _delete_checkpoints(self, thread_id: str, ns: str, ids: Sequence[str]) -> _Routine[None]:
+    def _delete_checkpoints(self, thread_id: str, ns: str, ids: Sequence[str]) -> Routine[None]:
         seen = yield from self._seen(str(thread_id))
         for id in several(ids, "checkpoint_ids"):
             if seen.shows(ns, id):
                 yield self._covering(thread_id, ns, id, ())
-        yield _Call(self.top, "delete_checkpoints", (thread_id, ns, ids))
+        yield Call(self.top, "delete_checkpoints", (thread_id, ns, ids))
 
-    def _delete_for_runs(self, run_ids: Sequence[str]) -> _Routine[None]:
+    def _delete_for_runs(self, run_ids: Sequence[str]) -> Routine[None]:
         seen, _ = yield from self._marks(None)
         for run_id in several(run_ids, "run_ids"):
             shown = self._shown(None, {"run_id": run_id}, None, None, seen)
-            for thread_id, ns, id in [address(each.config) for each in (yield from _all(shown))]:
+            for thread_id, ns, id in [address(each.config) for each in (yield from everything(shown))]:
                 yield self._covering(thread_id, ns, id or "", ())
-        yield _Call(self.top, "delete_for_runs", (run_ids,))
+        yield Call(self.top, "delete_for_runs", (run_ids,))
 
-    def _copy_thread(self, source: str, target: str) -> _Routine[None]:
-        found = yield from _all(self._list({"configurable": {"thread_id": source}}, None, None, None))
+    def _copy_thread(self, source: str, target: str) -> Routine[None]:
+        found = yield from everything(self._list({"configurable": {"thread_id": source}}, None, None, None))
         if not found or source == target:
             return
         yield from self._delete_thread(target)
         for each in sorted(found, key=_id):
             yield from self._copy(each, target)
 
-    def _prune(self, thread_ids: Sequence[str], strategy: str) -> _Routine[None]:
+    def _prune(self, thread_ids: Sequence[str], strategy: str) -> Routine[None]:
         whole = is_whole_deletion(strategy)
         for thread_id in several(thread_ids, "thread_ids"):
             if whole:
@@ -342,15 +321,17 @@ class Overlay(BaseCheckpointSaver[Any]):
                 continue
             seen = yield from self._seen(thread_id)
             config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-            for each in sorted((yield from _all(self._shown(config, None, None, None, {thread_id: seen}))), key=_id):
+            for each in sorted(
+                (yield from everything(self._shown(config, None, None, None, {thread_id: seen}))), key=_id
+            ):
                 yield from self._copy(each)
             yield self._mark(thread_id, _UNTIL_ID, {"until": ""})
-            yield _Call(self.top, "prune", ([thread_id],))
+            yield Call(self.top, "prune", ([thread_id],))
 
     # -- the sync methods ----------------------------------------------------------------------------------------------
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return _drive(self._get(config))
+        return drive(self._get(config))
 
     def list(
         self,
@@ -361,18 +342,12 @@ class Overlay(BaseCheckpointSaver[Any]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """The checkpoints of both savers that the config covers, newest first as far as each gives them so."""
-        listing, reply = self._list(config, filter, before, limit), None
-        while (step := _advance(listing, reply)) is not None:
-            reply = None
-            if isinstance(step, _EFFECTS):
-                reply = _answer(step)
-            else:
-                yield step
+        return listed(self._list(config, filter, before, limit))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        return _drive(self._history(config, channels))
+        return drive(self._history(config, channels))
 
     def put(
         self,
@@ -381,38 +356,38 @@ class Overlay(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        return _drive(self._put(config, checkpoint, metadata, new_versions))
+        return drive(self._put(config, checkpoint, metadata, new_versions))
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        _drive(self._put_writes(PutWrites(config, writes, task_id, task_path)))
+        drive(self._put_writes(PutWrites(config, writes, task_id, task_path)))
 
     def delete_thread(self, thread_id: str) -> None:
-        _drive(self._delete_thread(thread_id))
+        drive(self._delete_thread(thread_id))
 
     def delete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
-        _drive(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
+        drive(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        _drive(self._delete_for_runs(run_ids))
+        drive(self._delete_for_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _drive(self._copy_thread(source_thread_id, target_thread_id))
+        drive(self._copy_thread(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        _drive(self._prune(thread_ids, strategy))
+        drive(self._prune(thread_ids, strategy))
 
     def revert(self, thread_id: str) -> None:
         """Forget what was done to a thread here: it is the base's again, live."""
-        _drive(self._revert(thread_id))
+        drive(self._revert(thread_id))
 
     # -- the async twins -----------------------------------------------------------------------------------------------
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await _adrive(self._get(config))
+        return await adrive(self._get(config))
 
-    async def alist(
+    def alist(
         self,
         config: RunnableConfig | None,
         *,
@@ -420,18 +395,12 @@ class Overlay(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        listing, reply = self._list(config, filter, before, limit), None
-        while (step := _advance(listing, reply)) is not None:
-            reply = None
-            if isinstance(step, _EFFECTS):
-                reply = await _aanswer(step)
-            else:
-                yield step
+        return alisted(self._list(config, filter, before, limit))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        return await _adrive(self._history(config, channels))
+        return await adrive(self._history(config, channels))
 
     async def aput(
         self,
@@ -440,111 +409,31 @@ class Overlay(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        return await _adrive(self._put(config, checkpoint, metadata, new_versions))
+        return await adrive(self._put(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await _adrive(self._put_writes(PutWrites(config, writes, task_id, task_path)))
+        await adrive(self._put_writes(PutWrites(config, writes, task_id, task_path)))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        await _adrive(self._delete_thread(thread_id))
+        await adrive(self._delete_thread(thread_id))
 
     async def adelete_checkpoints(self, thread_id: str, checkpoint_ns: str, checkpoint_ids: Sequence[str]) -> None:
-        await _adrive(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
+        await adrive(self._delete_checkpoints(thread_id, checkpoint_ns, checkpoint_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        await _adrive(self._delete_for_runs(run_ids))
+        await adrive(self._delete_for_runs(run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        await _adrive(self._copy_thread(source_thread_id, target_thread_id))
+        await adrive(self._copy_thread(source_thread_id, target_thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        await _adrive(self._prune(thread_ids, strategy))
+        await adrive(self._prune(thread_ids, strategy))
 
     async def arevert(self, thread_id: str) -> None:
         """`revert`, awaited."""
-        await _adrive(self._revert(thread_id))
-
-
-# -- the two drivers -------------------------------------------------------------------------------------------------
-
-
-def _drive(routine: _Routine[T]) -> T:
-    reply = None
-    while True:
-        try:
-            step = routine.send(reply)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]  # the routine's own type
-        reply = _answer(step)
-
-
-async def _adrive(routine: _Routine[T]) -> T:
-    reply = None
-    while True:
-        try:
-            step = routine.send(reply)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]  # the routine's own type
-        reply = await _aanswer(step)
-
-
-def _answer(step: _Effect) -> Any:
-    match step:
-        case _Call(saver, method, args, keywords):
-            return getattr(saver, method)(*args, **keywords)
-        case _Open(saver, config, filter, before, limit):
-            return iter(saver.list(config, filter=filter, before=before, limit=limit))
-        case _Next(found):
-            return next(found, None)
-
-
-async def _aanswer(step: _Effect) -> Any:
-    match step:
-        case _Call(saver, method, args, keywords):
-            try:
-                return await getattr(saver, f"a{method}")(*args, **keywords)
-            except NotImplementedError:  # a saver of one colour
-                return await asyncio.to_thread(getattr(saver, method), *args, **keywords)
-        case _Open():
-            return _alisted(step)
-        case _Next(found):
-            return await anext(found, None)
-
-
-async def _alisted(step: _Open) -> AsyncIterator[CheckpointTuple]:
-    keywords = step._asdict()
-    saver, config = keywords.pop("saver"), keywords.pop("config")
-    try:
-        async for each in saver.alist(config, **keywords):
-            yield each
-    except NotImplementedError:  # a saver of one colour, which says so before it gives anything
-        for each in await asyncio.to_thread(lambda: [*saver.list(config, **keywords)]):
-            yield each
-
-
-def _advance(listing: _Listing, reply: Any) -> _Effect | CheckpointTuple | None:
-    """What a listing yields next; None at its end."""
-    try:
-        return listing.send(reply)
-    except StopIteration:
-        return None
-
-
-def _pull(listing: _Listing) -> _Routine[CheckpointTuple | None]:
-    """The next checkpoint of a listing; None at its end."""
-    step = _advance(listing, None)
-    while isinstance(step, _EFFECTS):
-        step = _advance(listing, (yield step))
-    return step
-
-
-def _all(listing: _Listing) -> _Routine[list[CheckpointTuple]]:
-    found = []
-    while (each := (yield from _pull(listing))) is not None:
-        found.append(each)
-    return found
+        await adrive(self._revert(thread_id))
 
 
 def _id(found: CheckpointTuple) -> str:
