@@ -8,7 +8,7 @@ the picture as titles and data attributes.
 import html
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from workbench import flow, text
@@ -22,12 +22,10 @@ _WRAP = 16
 _LINE = 24
 _FACTS = 34
 _HUB = 4
-_FAN = 12
 _LARGE = 100
 _EM = 13 / 72
 _END = 26
 _TIGHT_END = 14
-_SIDES = "ab"
 
 _HEAD: Mapping[str, Mapping[str, str]] = {
     "graph": {
@@ -63,7 +61,7 @@ _HEAD: Mapping[str, Mapping[str, str]] = {
     },
 }
 _TIGHT: Mapping[str, Mapping[str, str]] = {
-    "graph": {"pad": "0.1", "nodesep": "0.1", "ranksep": "0.34"},
+    "graph": {"pad": "0.1", "nodesep": "0.14", "ranksep": "0.34"},
     "node": {"margin": "0.07,0.05", "height": "0.36", "width": "0.6"},
     "end": {"width": "0.5", "margin": "0.07,0.04"},
 }
@@ -98,10 +96,11 @@ class Mark(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """A DOT text, and what its ids stand for."""
+    """A DOT text, what its ids stand for, and whether it flows from side to side."""
 
     source: str
     marks: Mapping[str, Mark]
+    across: bool = False
 
 
 def sketch(
@@ -124,10 +123,6 @@ def sketch(
     made.back = back - flow.by_itself(places, ways, back) if len(places) <= _LARGE else back
     made.aside = flow.aside(ways)
     busy = Counter(end for way in ways for end in way)
-    hubs = [node.id for node in shape.nodes if busy[node.id] > _HUB and node.kind not in ("start", "end")]
-    # The places of several hubs would ask for orders that go against each other, and a wide fan is clear without.
-    if len(hubs) == 1 and busy[hubs[0]] <= _FAN and not made.across:
-        made.ends = {hub: flow.ends(hub, places, ways, back) for hub in hubs}
     _group(made, made.graph, shape, "", busy, answers or {})
     handled = Counter(edge.target for edge in shape.edges if edge.kind == "error")
     for edge in shape.edges:
@@ -145,7 +140,6 @@ class Writer:
 
         self.direction = direction
         self.tight = tight
-        self.ends: dict[str, tuple[list[flow.Way], list[flow.Way]]] = {}
         self.ids: dict[str, str] = {}
         self.marks: dict[str, Mark] = {}
         self.edges = 0
@@ -172,7 +166,6 @@ class Writer:
         id = f"e{self.edges}"
         self.edges += 1
         self.marks[id] = mark
-        source, target = source + self.port(mark, 0), target + self.port(mark, 1)
         if mark.ends in self.back:
             source, target, attributes = target, source, _turned(attributes)
             attributes["class"] = f"{mark.kind} back"
@@ -180,17 +173,9 @@ class Writer:
             attributes.setdefault("weight", "3")
         self.graph.edge(source, target, id=id, **{"class": mark.kind, **attributes})
 
-    def port(self, mark: Mark, end: Literal[0, 1]) -> str:
-        """Where an edge meets its source (0) or its target (1): on a busy node a place of its own, `:b3`."""
-        for side, ways in zip(_SIDES, self.ends.get(mark.ends[end], ()), strict=False):
-            for place, way in enumerate(ways):
-                if way == mark.ends:
-                    return f":{side}{place}"
-        return ""
-
     def sketch(self) -> Sketch:
         """What has been written."""
-        return Sketch(self.graph.source, self.marks)
+        return Sketch(self.graph.source, self.marks, self.across)
 
 
 def _turned(attributes: Mapping[str, str]) -> dict[str, str]:
@@ -308,27 +293,25 @@ _CLUSTER = {
 
 def _head_of(group: Node) -> str:
     words = [*(f"\u2016 pauses {side}" for side in group.pauses), *(["deferred"] if group.deferred else [])]
-    facts = ", ".join((*group.facts, *words))
-    name = escape(wrap(group.name, _LINE), left=True)
-    return table([f'<TD ALIGN="LEFT"><B>{name}</B></TD>', f'<TD ALIGN="LEFT">{font(facts)}</TD>'])
+    facts = "\n".join((*group.facts, *words)).replace(", ", "\n")
+    name = escape(wrap(group.name), left=True)
+    return table([f'<TD ALIGN="LEFT"><B>{name}</B></TD>', f'<TD ALIGN="LEFT">{font(facts, left=True)}</TD>'])
 
 
 def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None) -> None:
     mark = Mark("node", node.id, node.kind, _title(node), classes=_classes(node, edges))
     if node.kind in ("start", "end"):
-        made.node(into, node.id, mark, **{**_terminal(node), **(_TIGHT["end"] if made.tight else {})})
+        side = "height" if made.across else "width"
+        wider = {side: f"{_TIGHT_END * edges / 72:.2f}"} if edges > _HUB else {}
+        made.node(into, node.id, mark, **{**_terminal(node), **(_TIGHT["end"] if made.tight else {}), **wider})
         return
-    sides = made.ends.get(node.id, ())
-    each = _TIGHT_END if made.tight else _END
-    wide = 0 if made.across or edges <= _HUB else each * (max(map(len, sides)) if sides else edges)
+    wide = 0 if made.across or edges <= _HUB else (_TIGHT_END if made.tight else _END) * edges
     extra: dict[str, str] = {"label": _label(node, answer, max(_WRAP, wide // 7), made)}
-    if sides:
-        extra["margin"] = "0.04,0"
-    elif wide:
+    if wide:
         extra["width"] = f"{wide / 72:.2f}"
     elif edges > _HUB:
-        extra["height"] = f"{0.26 * edges:.2f}"
-    if not sides and not made.tight and _rows(node, answer):
+        extra["height"] = f"{0.2 * edges:.2f}"
+    if not made.tight and _rows(node, answer):
         extra["margin"] = "0.14,0.05"
     if node.kind == "handler":
         extra["color"] = PALETTE["red"]
@@ -383,9 +366,7 @@ def _rows(node: Node, answer: Answer | None = None) -> list[str]:
 
 def _label(node: Node, answer: Answer | None, at: int, made: Writer) -> str:
     rows = [] if made.tight else _rows(node, answer)
-    bare = not rows and not node.pauses and not node.deferred
-    sides = made.ends.get(node.id)
-    if bare and not sides:
+    if not rows and not node.pauses and not node.deferred:
         return plain(wrap(node.name, at))
     body = [f"<TD>{escape(wrap(node.name, at))}</TD>", *rows]
     if node.deferred:
@@ -394,19 +375,7 @@ def _label(node: Node, answer: Answer | None, at: int, made: Writer) -> str:
         body = [f"<TD>{font('‖ pauses before', 'orange-ink')}</TD>", _rule("orange", 3), *body]
     if "after" in node.pauses:
         body = [*body, _rule("orange", 3), f"<TD>{font('‖ pauses after', 'orange-ink')}</TD>"]
-    whole = table(body, padding=2 if node.pauses or node.deferred else 1)
-    return _with_ends(whole, sides, made) if sides else whole
-
-
-def _with_ends(label: str, sides: Sequence[Sequence[flow.Way]], made: Writer) -> str:
-    """A label with a row of places above it and one below, so that every edge of a busy node ends at its own."""
-    wide, room = (_TIGHT_END, 'HEIGHT="24" CELLPADDING="4"') if made.tight else (_END, 'HEIGHT="28" CELLPADDING="6"')
-    rows = []
-    for side, ways in zip(_SIDES, sides, strict=True):
-        ports = "".join(f'<TD PORT="{side}{i}" WIDTH="{wide}" HEIGHT="2"></TD>' for i in range(len(ways)))
-        rows.append(f"<TD>{table([ports], 0)[1:-1]}</TD>" if ports else '<TD HEIGHT="2"></TD>')
-    above, below = rows if made.direction != "BT" else reversed(rows)
-    return table([above, f"<TD {room}>{label[1:-1]}</TD>", below], 0)
+    return table(body, padding=2 if node.pauses or node.deferred else 1)
 
 
 def _rule(colour: str, thick: int) -> str:

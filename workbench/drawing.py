@@ -12,7 +12,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
 from workbench import channels as channel_map
-from workbench import dot, html, outline, svg, topology
+from workbench import dot, flow, html, outline, svg, topology
 from workbench.dot import Direction, Sketch
 from workbench.html import Html
 from workbench.signs import LOOKS, STATUSES, Answer, EdgeSign, Sign, Status, answer, sample
@@ -20,6 +20,8 @@ from workbench.topology import Topology
 
 LIMIT = 300
 """How many nodes are drawn without being asked for: more than that is hard to read."""
+
+_FAN = 8
 
 Given = Answer | tuple[Status, int | None] | Status
 Theme = Literal["light", "dark"]
@@ -143,7 +145,7 @@ def draw(
     *,
     xray: bool | int = False,
     channels: bool = False,
-    direction: Direction = "TB",
+    direction: Direction | None = None,
     status: Mapping[str, Given] | None = None,
     lit: Iterable[str | tuple[str, str]] = (),
     focus: str | Iterable[str] | None = None,
@@ -156,8 +158,9 @@ def draw(
     `xray` opens subgraphs (True, or how deep); `channels` shows actors and channels instead of nodes and edges;
     `status` and `lit` lay a superstep on it. `focus` keeps a node (or several) and what lies within `depth` edges of
     it; `depth` alone keeps what START can reach in so many. A graph of more than `limit` nodes says how to see a part.
+    Without a `direction` the flow goes down (TB), or to the right (LR) where a wide fan of nodes would pass a page.
     """
-    direction = _direction(direction)
+    direction = _direction(direction) if direction is not None else None
     if channels:
         made = _channels(graph, theme)
     else:
@@ -168,12 +171,13 @@ def draw(
 def of_shape(
     shape: Topology,
     *,
-    direction: Direction = "TB",
+    direction: Direction | None = None,
     theme: Theme | None = None,
     limit: int = LIMIT,
     tight: bool = False,
 ) -> Drawing:
     """The picture of a shape that is known already; a `tight` one stands beside others, so it tells only the names."""
+    direction = direction or ("LR" if flow.fan(shape.ways()) > _FAN else "TB")
     if shape.size > limit:
         sketch, refusal = Sketch("", {}), _refusal(shape, limit)
     else:

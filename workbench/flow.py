@@ -6,7 +6,7 @@ declared. `backward` gives those edges; they are drawn upward.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 Way = tuple[str, str]
 
@@ -48,23 +48,6 @@ def by_itself(nodes: Sequence[str], ways: Iterable[Way], back: set[Way]) -> set[
     return {(source, target) for source, target in pairs if source not in _reached(nodes[0], ahead, without=target)}
 
 
-def ends(node: str, nodes: Sequence[str], ways: Iterable[Way], back: Collection[Way]) -> tuple[list[Way], list[Way]]:
-    """The ways that meet a node from above, and those that do from below, from left to right.
-
-    Ways of the same neighbour stand side by side; the neighbours stand in the order in which they were declared.
-    """
-    place = {one: index for index, one in enumerate(nodes)}
-    sides: tuple[list[Way], list[Way]] = ([], [])
-    for way in dict.fromkeys(ways):
-        source, target = way
-        if node in way and source != target:
-            upper = target if way in back else source
-            sides[upper == node].append(way)
-    for side in sides:
-        side.sort(key=lambda way: place.get(way[way[0] == node], len(nodes)))
-    return sides
-
-
 def _reached(first: str, ahead: dict[str, list[str]], without: str) -> set[str]:
     met = {first, without}
     queue = [first] if first != without else []
@@ -76,12 +59,23 @@ def _reached(first: str, ahead: dict[str, list[str]], without: str) -> set[str]:
 
 
 def aside(ways: Iterable[Way]) -> set[Way]:
-    """The ways to a node that only leads back where one came from: a tool that is called, then left again."""
+    """The ways to and from a node that only leads back where one came from: a tool that is called, then left again."""
     ahead: dict[str, set[str]] = {}
     every = list(ways)
     for source, target in every:
         ahead.setdefault(source, set()).add(target)
-    return {(source, target) for source, target in every if ahead.get(target) == {source}}
+    trips = {(source, target) for source, target in every if ahead.get(target) == {source}}
+    return trips | {(target, source) for source, target in trips}
+
+
+def fan(ways: Iterable[Way]) -> int:
+    """How many nodes have the same neighbours, where most have: they will stand side by side."""
+    near: dict[str, set[str]] = {}
+    for source, target in ways:
+        if source != target:
+            near.setdefault(source, set()).add(target)
+            near.setdefault(target, set()).add(source)
+    return max(Counter(map(frozenset, near.values())).values(), default=0)
 
 
 def _against(order: Sequence[str], ways: Iterable[Way]) -> set[Way]:

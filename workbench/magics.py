@@ -107,7 +107,7 @@ _GRAPH.add_argument("name", help="a graph among the notebook's names, such as ap
 _GRAPH.add_argument("--xray", action="store_true", help="open the subgraphs")
 _GRAPH.add_argument("--levels", type=int, help="open the subgraphs so many levels deep")
 _GRAPH.add_argument("--channels", action="store_true", help="show actors and channels, the truth beneath")
-_GRAPH.add_argument("--direction", default="TB", help="TB (default), LR, BT or RL")
+_GRAPH.add_argument("--direction", help="TB, LR, BT or RL; TB for most graphs")
 _GRAPH.add_argument("--focus", help="show this node and what is near it")
 _GRAPH.add_argument("--depth", type=int, help="how many edges away from the focus, or from START")
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
-from workbench import html
+from workbench import html, spread
 from workbench.dot import Mark, Sketch
 from workbench.signs import LOOKS, PALETTE, SHOWN, Answer, Sample, Status
 
@@ -99,6 +99,7 @@ def picture(sketch: Sketch, title: str) -> ET.Element:
         mark = sketch.marks.get(group.get("id", ""))
         if mark is not None:
             _describe(group, mark)
+    spread.apart(_groups(top, "edge"), _movable(root), sketch.across)
     _raise_titles(top)
     for element in root.iter():
         element.attrib.pop("id", None)
@@ -209,14 +210,35 @@ def badge(group: ET.Element, answer: Answer, x: float, y: float) -> None:
 
 
 def _raise_titles(top: ET.Element) -> None:
-    """Sets the names of opened subgraphs above the edges that cross them."""
+    """Sets the names of opened subgraphs above the edges that cross them, and beside them where there is room."""
+    courses = spread.courses(_groups(top, "edge"))
     for cluster in _groups(top, "cluster"):
         words = [one for one in cluster if _tag(one) == "text"]
         if words:
+            right = box(cluster)[2] - 8
             raised = _add(top, "g", {"class": "cluster-title"})
             for one in words:
                 cluster.remove(one)
                 raised.append(one)
+            by = spread.beside([_bounds(one) for one in words], right, courses)
+            for one in words:
+                one.set("x", f"{right if by is None else float(one.get('x', 0)) + by:.2f}")
+                one.set("text-anchor", "end" if by is None else "start")
+
+
+def _bounds(words: ET.Element) -> tuple[float, float, float, float]:
+    """Where a line of text stands that begins at its left, nearly: the letters' widths are not known here."""
+    left, line, size = (float(words.get(key, 0)) for key in ("x", "y", "font-size"))
+    return left, line - 0.75 * size, left + 0.58 * size * len(words.text or ""), line + 0.22 * size
+
+
+_FIXED = ("barrier", "channels", "checkpoint")
+
+
+def _movable(root: ET.Element) -> dict[str, tuple[float, float, float, float]]:
+    """The outlines of the nodes at which an edge may end anywhere."""
+    every = nodes(root).items()
+    return {name: box(group) for name, group in every if name and group.get("data-kind") not in _FIXED}
 
 
 def _describe(group: ET.Element, mark: Mark) -> None:

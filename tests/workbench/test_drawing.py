@@ -3,8 +3,11 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from workbench import draw, svg
+from tests.workbench import geometry
+from workbench import draw, spread, svg
 from workbench.drawing import TooLarge, of_shape
 from workbench.signs import LOOKS, STATUSES, Answer
 from workbench.topology import END, START, Edge, Join, Node, Topology
@@ -83,12 +86,32 @@ def test_a_wide_name_gets_the_width_it_needs():
     assert right - left >= 11 * 13
 
 
-def test_each_edge_of_a_hub_ends_at_a_place_of_its_own():
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+def test_each_edge_of_a_hub_ends_at_a_place_of_its_own(direction):
     names = ["hub", *(f"n{i}" for i in range(9))]
-    source = draw(shape(*names, edges=[Edge("hub", name) for name in names[1:]])).source
-    tails = re.findall(r"n1:(b\d) -> ", source)
-    assert tails == [f"b{i}" for i in range(9)]
-    assert all(source.count(f'PORT="{tail}"') == 1 for tail in tails)
+    ways = [Edge("hub", name) for name in names[1:]] + [Edge(name, "hub") for name in names[1:]]
+    assert geometry.faults(draw(shape(*names, edges=ways), direction=direction)) == []
+
+
+@given(st.lists(st.floats(0, 200), min_size=1, max_size=12))
+def test_ends_set_apart_keep_their_order_their_gap_and_their_side(wished):
+    found = spread.places(sorted(wished), 0, 200)
+    assert all(b - a >= spread.GAP - 1e-6 for a, b in itertools.pairwise(found))
+    assert all(0 < one < 200 for one in found)
+
+
+def test_ends_that_stand_apart_stay_where_they_are():
+    assert spread.places([20, 60, 100], 0, 200) == [20, 60, 100]
+
+
+def test_a_wide_fan_flows_to_the_right_unless_told_otherwise():
+    names = ["hub", *(f"n{i}" for i in range(9))]
+    wide = shape(*names, edges=[Edge("hub", name) for name in names[1:]])
+    assert (draw(wide).direction, draw(wide, direction="TB").direction, draw(shape("a")).direction) == (
+        "LR",
+        "TB",
+        "TB",
+    )
 
 
 def test_every_node_and_edge_says_what_it_is():
@@ -293,13 +316,3 @@ def test_a_tight_drawing_tells_only_names_in_letters_as_large_and_takes_less_roo
     assert ("asks a person" in words(tight), "yes" in words(tight)) == (False, False)
     assert {text.get("font-size") for text in tight.iter(f"{SVG}text")} <= {"13.00", "12.00"}
     assert "asks a person" in "".join(title.text for title in tight.iter(f"{SVG}title"))
-
-
-def test_the_places_of_a_hub_are_for_the_only_one_with_few_edges():
-    two = [Edge(a, b) for a in ("p", "q") for b in ("w", "x", "y", "z", "v")]
-    fan = [Edge("hub", f"n{i}") for i in range(13)]
-    for many in (
-        shape("p", "q", "v", "w", "x", "y", "z", edges=two),
-        shape("hub", *(f"n{i}" for i in range(13)), edges=fan),
-    ):
-        assert "PORT=" not in of_shape(many).source

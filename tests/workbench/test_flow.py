@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.flow import aside, backward, by_itself, ends
+from workbench.flow import aside, backward, by_itself, fan
 
 
 def test_a_line_has_no_way_back():
@@ -39,7 +39,14 @@ def test_a_way_back_to_what_may_be_passed_by_needs_help():
 
 
 def test_a_trip_aside_only_leads_back():
-    assert aside([("agent", "tools"), ("tools", "agent"), ("agent", "end")]) == {("agent", "tools")}
+    ways = [("agent", "tools"), ("tools", "agent"), ("agent", "end")]
+    assert aside(ways) == {("agent", "tools"), ("tools", "agent")}
+
+
+def test_a_fan_is_as_wide_as_nodes_with_the_same_neighbours():
+    assert fan([("hub", one) for one in "abc"] + [("c", "hub"), ("c", "d")]) == 2
+    assert fan([("a", "b"), ("b", "c"), ("c", "d")]) == 1
+    assert fan([]) == 0
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg")), max_size=20))
@@ -51,11 +58,3 @@ def test_without_the_ways_back_no_loop_is_left(ways):
         free = {way for way in left if way[0] not in targets}
         assert free, f"a loop is left in {left}"
         left -= free
-
-
-def test_the_ways_of_a_node_stand_side_by_side_with_those_of_the_same_neighbour():
-    nodes = ["start", "agent", "look", "ask", "end"]
-    ways = [("start", "agent"), ("agent", "ask"), ("agent", "look"), ("agent", "end"), ("look", "agent")]
-    above, below = ends("agent", nodes, [*ways, ("agent", "agent")], back={("look", "agent")})
-    assert above == [("start", "agent")]
-    assert below == [("agent", "look"), ("look", "agent"), ("agent", "ask"), ("agent", "end")]

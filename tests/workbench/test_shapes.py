@@ -3,9 +3,11 @@ from collections import Counter
 
 import pytest
 
+from tests.workbench import geometry
 from tests.workbench.engines import engine_of
 from tests.workbench.shapes import NAMES, build, load
 from workbench import draw, topology
+from workbench.drawing import of_shape
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -38,6 +40,15 @@ def test_each_node_and_edge_is_in_the_picture_exactly_once(engine, name):
         edges = Counter((g.get("data-source"), g.get("data-target")) for g in groups(drawing, "edge"))
         assert edges == Counter(shape.ways())
         assert [g.get("data-node") for g in groups(drawing, "cluster")] == [group.id for group in shape.groups]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_in_the_picture_lies_on_something_else_or_is_cut(name):
+    graph = build(engine_of("runtime"), load(name))
+    assert geometry.faults(draw(graph)) == []
+    assert geometry.faults(draw(graph, direction="LR")) == []
+    assert geometry.faults(draw(graph, xray=True)) == []
+    assert geometry.faults(of_shape(topology.of(graph), tight=True)) == []
 
 
 @pytest.mark.parametrize("name", NAMES)

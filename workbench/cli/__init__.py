@@ -104,7 +104,7 @@ def _told(error: Exception) -> click.ClickException:
 @click.option("--xray", is_flag=True, help="Open the subgraphs.")
 @click.option("--levels", type=int, help="Open the subgraphs so many levels deep.")
 @click.option("--channels", is_flag=True, help="Show actors and channels, the truth beneath.")
-@click.option("--direction", type=click.Choice(["TB", "LR", "BT", "RL"], case_sensitive=False), default="TB")
+@click.option("--direction", type=click.Choice(["TB", "LR", "BT", "RL"], case_sensitive=False), help="Of the flow.")
 @click.option("--focus", help="Show this node and what is near it.")
 @click.option("--depth", type=int, help="How many edges away from the focus, or from START.")
 def draw(**given: Any) -> Any:
