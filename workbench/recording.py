@@ -15,6 +15,7 @@ import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
 from workbench import ancestry, explain, frames, moment, past, report, story, tree
+from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
 from workbench.frames import COLUMNS
@@ -48,8 +49,8 @@ class Recording:
 
     Frames (`supersteps`, `tasks`, `triggers`, `reads`, `writes`, `channels`, `versions`, `values`, `checkpoints`,
     `interrupts`, `stream`) are plain pandas; `describe()` tells their columns. `why`, `why_not`, `who` and `diff`
-    answer questions. `step`, `strip`, `timeline`, `tree` and `story` show the run; `report` writes it to one file.
-    Recordings of one thread are joined with `+`.
+    answer questions. `step`, `strip`, `animation`, `timeline`, `tree` and `story` show the run; `report` writes it to
+    one file. Recordings of one thread are joined with `+`.
     """
 
     def __init__(
@@ -308,6 +309,13 @@ class Recording:
     def strip(self) -> Strip:
         """The whole run: a column for each superstep, with the drawing and the channels' versions after it."""
         return Strip(self.index, self.graph)
+
+    def animation(self) -> Animation:
+        """The whole run as one SVG that plays by itself: plan, execute and update of each superstep.
+
+        ValueError where the recording does not know its graph, or nothing ran.
+        """
+        return Animation(self.index, self.status, self.error, self.graph)
 
     def timeline(self) -> Timeline:
         """Tasks as bars under their superstep, with the barriers, and who made others wait."""

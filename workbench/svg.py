@@ -99,7 +99,7 @@ def picture(sketch: Sketch, title: str) -> ET.Element:
         mark = sketch.marks.get(group.get("id", ""))
         if mark is not None:
             _describe(group, mark)
-    spread.apart(_groups(top, "edge"), _movable(root), sketch.across)
+    spread.apart(groups(top, "edge"), _movable(root), sketch.across)
     _raise_titles(top)
     for element in root.iter():
         element.attrib.pop("id", None)
@@ -118,10 +118,10 @@ def lay(
 
     `lit` holds (source, target) of edges, and kinds of edges (`"wakes"`) that are lit all together.
     """
-    for group in _groups(root, "edge"):
+    for group in groups(root, "edge"):
         if (group.get("data-source", ""), group.get("data-target", "")) in lit or group.get("data-kind") in lit:
             _light(group)
-    for group in (*_groups(root, "cluster"), *_groups(root, "node")):
+    for group in (*groups(root, "cluster"), *groups(root, "node")):
         answer = answers.get(group.get("data-node", ""))
         if answer is not None:
             _answer(group, answer, corner)
@@ -170,7 +170,12 @@ def write(root: ET.Element) -> str:
 
 def nodes(root: ET.Element) -> dict[str, ET.Element]:
     """The groups of a picture's nodes, by node."""
-    return {group.get("data-node", ""): group for group in _groups(root, "node")}
+    return {group.get("data-node", ""): group for group in groups(root, "node")}
+
+
+def groups(root: ET.Element, kind: str) -> list[ET.Element]:
+    """The groups of a picture of one kind, by their class: `node`, `edge`, `cluster`, `lit`."""
+    return [group for group in root.iter(f"{{{NS}}}g") if kind in group.get("class", "").split()]
 
 
 def box(group: ET.Element) -> tuple[float, float, float, float]:
@@ -211,8 +216,8 @@ def badge(group: ET.Element, answer: Answer, x: float, y: float) -> None:
 
 def _raise_titles(top: ET.Element) -> None:
     """Sets the names of opened subgraphs above the edges that cross them, and beside them where there is room."""
-    courses = spread.courses(_groups(top, "edge"))
-    for cluster in _groups(top, "cluster"):
+    courses = spread.courses(groups(top, "edge"))
+    for cluster in groups(top, "cluster"):
         words = [one for one in cluster if _tag(one) == "text"]
         if words:
             right = box(cluster)[2] - 8
@@ -343,13 +348,9 @@ def _box_of(root: ET.Element) -> tuple[float, float, float, float]:
     return x, y, width, height
 
 
-def _groups(root: ET.Element, kind: str) -> list[ET.Element]:
-    return [group for group in root.iter(f"{{{NS}}}g") if kind in group.get("class", "").split()]
-
-
 def _shapes(group: ET.Element) -> list[ET.Element]:
     """Graphviz' own strokes of a group, without the sign that was laid on it."""
-    laid = {id(one) for sign in _groups(group, "wb-badge") for one in sign.iter()}
+    laid = {id(one) for sign in groups(group, "wb-badge") for one in sign.iter()}
     return [one for one in group.iter() if id(one) not in laid and _tag(one) in _SHAPES]
 
 
