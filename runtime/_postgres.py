@@ -65,6 +65,14 @@ class Work(Protocol[T_co]):
     def atomic(self) -> bool:
         """True where several statements must be one transaction."""
 
+    @property
+    def alters(self) -> bool:
+        """True where tables are altered.
+
+        This is not done in a pipeline of its own. In one psycopg sees too late that what it has prepared is to go, and
+        drops with it what the next statement prepares.
+        """
+
     def explain(self, error: psycopg.Error) -> None:
         """Say what was being done: by a note on the error, or by an error of one's own."""
 
@@ -108,17 +116,17 @@ class Connected:
         whole = work.atomic or not connection.autocommit
         try:
             with (
-                connection.pipeline() if work.atomic and Pipeline.is_supported() else nullcontext(),
+                connection.pipeline() if _is_one_go(work) else nullcontext(),
                 connection.transaction() if whole else nullcontext(),
             ):
                 result = self._driven(connection, work.begin())
+            if self.pipe is not None:
+                self.pipe.sync()
         except Exception:
             if self.pipe is not None:
                 with suppress(psycopg.Error):  # it tells the same error again; then it takes statements anew
                     self.pipe.sync()
             raise
-        if self.pipe is not None:
-            self.pipe.sync()
         return result
 
     def _driven(self, connection: Connection[Any], routine: Routine[T]) -> T:
@@ -179,17 +187,17 @@ class AsyncConnected:
         whole = work.atomic or not connection.autocommit
         try:
             async with (
-                connection.pipeline() if work.atomic and Pipeline.is_supported() else nullcontext(),
+                connection.pipeline() if _is_one_go(work) else nullcontext(),
                 connection.transaction() if whole else nullcontext(),
             ):
                 result = await self._driven(connection, work.begin())
+            if self.pipe is not None:
+                await self.pipe.sync()
         except Exception:
             if self.pipe is not None:
                 with suppress(psycopg.Error):
                     await self.pipe.sync()
             raise
-        if self.pipe is not None:
-            await self.pipe.sync()
         return result
 
     async def _driven(self, connection: AsyncConnection[Any], routine: Routine[T]) -> T:
@@ -218,6 +226,11 @@ def _is_given_up(error: psycopg.Error, conn: Conn | AsyncConn, tries: int) -> bo
     if isinstance(conn, (ConnectionPool, AsyncConnectionPool)):
         return True
     return conn.info.transaction_status == TransactionStatus.IDLE
+
+
+def _is_one_go(work: Work[Any]) -> bool:
+    """Whether to send a transaction in one go, so that its beginning and its end take no time."""
+    return work.atomic and not work.alters and Pipeline.is_supported()
 
 
 def _are_several(asked: Sequence[Statement]) -> bool:

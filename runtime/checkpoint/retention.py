@@ -92,7 +92,7 @@ class Retention:
     def _wanted(self, space: Mapping[str, Outline], now: datetime | None) -> Iterator[str]:
         since = None if self.days is None else (now or datetime.now(UTC)) - timedelta(days=self.days)
         for place, id in zip(count(), sorted(space, reverse=True), strict=False):
-            young = since is not None and datetime.fromisoformat(space[id].ts) >= since
+            young = since is not None and _is_since(space[id].ts, since)
             if place < max(self.keep or 0, 1) or young or space[id].asks:
                 yield id
 
@@ -105,10 +105,18 @@ def _check(saver: Any) -> None:
         )
 
 
+def _is_since(ts: str, since: datetime) -> bool:
+    """Whether a time is no earlier than another; True of what is no time, so that nothing goes for want of one."""
+    try:
+        return datetime.fromisoformat(ts) >= since
+    except (ValueError, TypeError):
+        return True
+
+
 def _owner_stays(nested: Outline, spaces: Mapping[str, Any], kept: Mapping[str, set[str]]) -> bool:
     """False for what one task's nested graph kept, when the checkpoint that the task started from goes or is gone."""
     above, _, last = nested.checkpoint_ns.rpartition(NS_SEP)
-    owner = nested.metadata.get("parents", {}).get(above)
+    owner = (nested.metadata.get("parents") or {}).get(above)
     if NS_END not in last or owner is None or above not in spaces or nested.asks:
         return True
     return owner in kept[above]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime._words import INTERRUPT, UNFINISHED
+from runtime.checkpoint.base.unreadable import counted_channels
 
 if TYPE_CHECKING:
     from runtime.checkpoint.base import CheckpointMetadata, CheckpointTuple
@@ -37,6 +38,16 @@ def outline_of(found: CheckpointTuple) -> Outline:
         frozenset(found.checkpoint["channel_values"]),
         asking((task_id, channel) for task_id, channel, _ in found.pending_writes or ()),
     )
+
+
+def checked_outline(outline: Outline) -> Outline:
+    """The outline; TypeError where a damaged store gave a part of it."""
+    counted_channels(outline.metadata)
+    parents = outline.metadata.get("parents") or {}
+    for part in (outline.checkpoint_ns, outline.id, outline.ts, *dict(parents).values()):
+        if not isinstance(part, str):
+            raise TypeError(f"a namespace, an id and a time are texts, and not {type(part).__name__}")
+    return outline
 
 
 def asking(writes: Iterable[tuple[str, str]]) -> bool:

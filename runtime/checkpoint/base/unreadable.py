@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
 
-__all__ = ("Reading", "UnreadableCheckpointError", "checked_frame", "checked_metadata")
+__all__ = ("Reading", "UnreadableCheckpointError", "checked_frame", "checked_metadata", "counted_channels")
 
 
 class UnreadableCheckpointError(ValueError):
@@ -22,6 +22,9 @@ class UnreadableCheckpointError(ValueError):
         self.thread_id = thread_id
         self.checkpoint_ns = checkpoint_ns
         self.checkpoint_id = checkpoint_id
+
+
+WRITE: Final = "the write to channel"
 
 
 class Reading:
@@ -83,6 +86,12 @@ def checked_frame(frame: Any) -> dict[str, Any]:
 def checked_metadata(metadata: Any) -> Any:
     """The metadata of a checkpoint; TypeError where they are none."""
     return _map("the metadata", metadata)
+
+
+def counted_channels(metadata: Any) -> list[str]:
+    """The delta channels whose writes a checkpoint counts; TypeError where the metadata are damaged."""
+    counters = checked_metadata(metadata).get("counters_since_delta_snapshot") or {}
+    return [*_map("the counters of delta channels", counters)]
 
 
 def _map(name: str, part: Any) -> Any:

@@ -48,7 +48,7 @@ class BasePostgresSaver(BaseCheckpointSaver[str]):
         return following(current)
 
     def _setup(self) -> Work:
-        return Work("make the tables for", lambda: routines.set_up(self.MIGRATIONS), atomic=True)
+        return Work("make the tables for", lambda: routines.set_up(self.MIGRATIONS), atomic=True, alters=True)
 
     def _get(self, config: RunnableConfig) -> Work:
         scope = Scope(*address(config))

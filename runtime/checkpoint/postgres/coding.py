@@ -22,6 +22,8 @@ from runtime.checkpoint.base import (
     get_serializable_checkpoint_metadata,
 )
 from runtime.checkpoint.base.arguments import address, coded, named
+from runtime.checkpoint.base.outline import Outline, asking, checked_outline
+from runtime.checkpoint.base.unreadable import WRITE, Reading, checked_frame, checked_metadata
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.postgres.layout import Layout, put_writes
 from runtime.checkpoint.postgres.rows import BLOBS, FEW, WRITES
@@ -193,36 +195,51 @@ def _fits_json(value: Any) -> bool:
 
 
 def tuple_of(serde: SerializerProtocol, row: Row) -> CheckpointTuple:
-    """A row of `found` as the caller gets it."""
+    """A row of `found` as the caller gets it. `UnreadableCheckpointError` says which is damaged."""
     thread_id, ns, id, parent_id, checkpoint, metadata, *blobs = row[:9]
-    values = checkpoint.get("channel_values") or {}
-    for name, tag, data in _rows(*blobs):
-        if values.get(name, True) is True:  # the mark of a snapshot; another value belongs to this very checkpoint
-            values[name] = serde.loads_typed((tag, data))
-    checkpoint["channel_values"] = values
-    if row[13] is not None:  # an old format, whose queued Sends stand among the writes beside the parent
-        values[TASKS] = [serde.loads_typed(pair) for pair in _rows(*row[13:])]
-        checkpoint["channel_versions"][TASKS] = max(checkpoint["channel_versions"].values(), default=1)
-    return CheckpointTuple(
-        named(thread_id, ns, id),
-        checkpoint,
-        metadata,
-        None if parent_id is None else named(thread_id, ns, parent_id),
-        [(task_id, name, serde.loads_typed((tag, data))) for task_id, name, tag, data in _rows(*row[9:13])],
-    )
+    with Reading(thread_id, ns, id) as at:
+        values = checked_frame(checkpoint).get("channel_values") or {}
+        for name, tag, data in _rows(*blobs):
+            if values.get(name, True) is True:  # the mark of a snapshot; another value belongs to this very checkpoint
+                (values[name],) = at.values(serde, [(name, (tag, data))])
+        checkpoint["channel_values"] = values
+        if row[13] is not None:  # an old format, whose queued Sends stand among the writes beside the parent
+            versions = checkpoint.setdefault("channel_versions", {})
+            values[TASKS] = at.values(serde, ((TASKS, pair) for pair in _rows(*row[13:])), WRITE)
+            versions[TASKS] = max(versions.values(), default=1)
+        written = [*_rows(*row[9:13])]
+        pending = at.values(serde, ((name, (tag, data)) for _, name, tag, data in written), WRITE)
+        at.part = "the metadata"
+        return CheckpointTuple(
+            named(thread_id, ns, id),
+            checkpoint,
+            checked_metadata(metadata),
+            None if parent_id is None else named(thread_id, ns, parent_id),
+            [(task_id, name, value) for (task_id, name, *_), value in zip(written, pending, strict=True)],
+        )
+
+
+def outline_of(thread_id: str, row: Row) -> Outline:
+    """A row of `outline` as the caller gets it. `UnreadableCheckpointError` says which is damaged."""
+    ns, id, parent_id, ts, metadata, held, writes = row
+    with Reading(thread_id, ns, id) as at:
+        at.part = "the time, or the metadata,"
+        return checked_outline(Outline(ns, id, parent_id, ts, metadata, frozenset(held), asking(writes)))
 
 
 def histories_of(
-    serde: SerializerProtocol, rows: Iterable[Row], channels: Sequence[str]
+    serde: SerializerProtocol, rows: Iterable[Row], channels: Sequence[str], place: tuple[str, str, str | None]
 ) -> Mapping[str, DeltaChannelHistory]:
-    """The histories that rows of `HISTORIES` tell."""
+    """The histories that rows of `HISTORIES` tell, of the checkpoint at this place."""
     histories: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
-    for channel, task_id, tag, data, inline in rows:
-        value = inline if tag is None else serde.loads_typed((tag, data))
-        if task_id is not None:
-            histories[channel]["writes"].append((task_id, channel, value))
-        elif value is not None:  # None ends the walk too: it is what a channel holds before anything
-            histories[channel]["seed"] = value
+    with Reading(*place) as at:
+        at.part = "a write in its history"
+        for channel, task_id, tag, data, inline in rows:
+            value = inline if tag is None and data is None else serde.loads_typed((tag, data))
+            if task_id is not None:
+                histories[channel]["writes"].append((task_id, channel, value))
+            elif value is not None:  # None ends the walk too: it is what a channel holds before anything
+                histories[channel]["seed"] = value
     return histories
 
 

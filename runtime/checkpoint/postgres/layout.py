@@ -9,7 +9,7 @@ is new in it takes the others over from its parent, inside the server.
 
 What must stay true: the cost of a statement does not grow with the history of the thread, whatever the server knows of
 the tables; it may have counted nothing yet. And whatever comes from a caller is bound to a statement and never becomes
-part of its text.
+part of its text. Nor does it matter what a damaged row holds: whoever reads the rows tells what is wrong with one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from typing import Final, NamedTuple
 
 from runtime._words import TASKS
 from runtime.checkpoint.postgres.rows import BLOBS, WRITES
+
+# A map of the checkpoint's; nothing where a damaged row holds something else there.
+_VERSIONS: Final = "jsonb_path_query_first({}checkpoint, '$.channel_versions ? (@.type() == \"object\")')"
+_VALUES: Final = "jsonb_path_query_first({}checkpoint, '$.channel_values ? (@.type() == \"object\")')"
 
 # -- writing -----------------------------------------------------------------------------------------------------------
 
@@ -79,7 +83,7 @@ DELETE_THREADS: Final = """
     DELETE FROM checkpoints WHERE thread_id = ANY(%(thread_ids)s::text[])
 """
 
-_DROP: Final = """
+_DROP: Final = f"""
     WITH dropped AS (
         DELETE FROM checkpoints
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = ANY(%(ids)s::text[])
@@ -88,7 +92,7 @@ _DROP: Final = """
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = ANY(%(ids)s::text[])
     ), used AS (
         SELECT DISTINCT named.key AS channel, named.value AS version
-        FROM checkpoints, jsonb_each_text(checkpoint -> 'channel_versions') AS named
+        FROM checkpoints, jsonb_each_text({_VERSIONS.format("")}) AS named
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id <> ALL(%(ids)s::text[])
     )
     DELETE FROM checkpoint_blobs AS held
@@ -113,11 +117,11 @@ _SHALLOW_DROP: Final = """
 
 # A subquery with a limit (or, to the same end, an offset) is asked once for each row beside it, by the key of its
 # table. A plain join may become one that reads all that the thread has there.
-_BLOBS: Final = """
+_BLOBS: Final = f"""
     SELECT array_agg(channel), array_agg(type), array_agg(blob)
     FROM (SELECT found_checkpoint.checkpoint -> 'channel_values' AS in_json OFFSET 0) AS held,
     LATERAL (
-        SELECT key, value FROM jsonb_each_text(found_checkpoint.checkpoint -> 'channel_versions')
+        SELECT key, value FROM jsonb_each_text({_VERSIONS.format("found_checkpoint.")})
         WHERE coalesce(in_json -> key, 'true') = 'true' OFFSET 0
     ) AS named,
     LATERAL (
@@ -151,7 +155,7 @@ _FIND: Final = """
     LATERAL (
         SELECT array_agg(type), array_agg(blob) FROM (
             SELECT type, blob FROM ({writes} AND checkpoint_id = found_checkpoint.parent_checkpoint_id
-                AND channel = '{sends}' AND (found_checkpoint.checkpoint ->> 'v')::float < 4 {key_order})
+                AND channel = '{sends}' AND found_checkpoint.checkpoint -> 'v' < '4' {key_order})
             AS beside ORDER BY task_path, task_id, idx
         ) AS in_order
     ) AS sends
@@ -168,7 +172,7 @@ _KEY_ORDER: Final = "ORDER BY task_id, idx OFFSET 0"
 
 _OUTLINE: Final = """
     SELECT found_checkpoint.checkpoint_ns, id, parent_checkpoint_id, checkpoint ->> 'ts', metadata,
-        ARRAY(SELECT jsonb_object_keys(coalesce(checkpoint -> 'channel_values', '{{}}')) UNION ALL {held}),
+        ARRAY(SELECT jsonb_object_keys({values}) UNION ALL {held}),
         ARRAY(
             SELECT ARRAY[task_id, channel] FROM checkpoint_writes
             WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
@@ -177,8 +181,8 @@ _OUTLINE: Final = """
     FROM (SELECT {columns} FROM checkpoints WHERE thread_id = %(thread_id)s) AS found_checkpoint
 """
 
-_HELD_NAMES: Final = """
-    SELECT named.key FROM jsonb_each_text(checkpoint -> 'channel_versions') AS named, LATERAL (
+_HELD_NAMES: Final = f"""
+    SELECT named.key FROM jsonb_each_text({_VERSIONS.format("")}) AS named, LATERAL (
         SELECT FROM checkpoint_blobs
         WHERE thread_id = found_checkpoint.thread_id AND checkpoint_ns = found_checkpoint.checkpoint_ns
             AND channel = named.key AND version = named.value AND type <> 'empty'
@@ -211,20 +215,22 @@ _THESE: Final = """
     ) AS one ORDER BY place
 """
 
-# From a checkpoint to its ancestors, for each channel as far as the nearest that holds a value of it.
+# From a checkpoint to its ancestors, for each channel as far as the nearest that holds a value of it. Where a damaged
+# row leads in a circle, this ends at an ancestor that it has met: at the depths 0, 1, 3, 7, … it marks where it is.
 _WALK: Final = """
     WITH RECURSIVE visited AS (
-        SELECT asked.channel, checkpoint_id, parent_checkpoint_id, 0 AS depth, {held} AS is_held
+        SELECT asked.channel, checkpoint_id, parent_checkpoint_id, 0 AS depth, {held} AS is_held, checkpoint_id AS mark
         FROM checkpoints, unnest(%(channels)s::text[]) AS asked (channel)
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = {begin}
     UNION ALL
-        SELECT asked.channel, next.checkpoint_id, next.parent_checkpoint_id, asked.depth + 1, {held}
+        SELECT asked.channel, next.checkpoint_id, next.parent_checkpoint_id, asked.depth + 1, {held},
+            CASE WHEN (asked.depth + 1) & (asked.depth + 2) = 0 THEN next.checkpoint_id ELSE asked.mark END
         FROM visited AS asked, LATERAL (
             SELECT checkpoint_id, parent_checkpoint_id, checkpoint FROM checkpoints
             WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.parent_checkpoint_id
             LIMIT 1
         ) AS next
-        WHERE NOT asked.is_held AND asked.parent_checkpoint_id <> asked.checkpoint_id
+        WHERE NOT asked.is_held AND asked.parent_checkpoint_id <> asked.mark
     )
 """
 
@@ -282,8 +288,8 @@ HISTORIES_OF_NEWEST: Final = (
 ANCESTORS: Final = _WALK.format(held=_HELD, begin="%(id)s") + " SELECT DISTINCT checkpoint_id FROM visited"
 
 NEWEST_OF_EACH: Final = """
-    SELECT DISTINCT ON (checkpoint_ns) checkpoint_ns, checkpoint_id, metadata -> 'counters_since_delta_snapshot'
-    FROM checkpoints WHERE thread_id = %(thread_id)s ORDER BY checkpoint_ns, checkpoint_id DESC
+    SELECT DISTINCT ON (checkpoint_ns) checkpoint_ns, checkpoint_id, metadata FROM checkpoints
+    WHERE thread_id = %(thread_id)s ORDER BY checkpoint_ns, checkpoint_id DESC
 """
 
 OLDER: Final = """
@@ -345,7 +351,8 @@ class Layout(NamedTuple):
 
     def outline(self) -> str:
         """All checkpoints of a thread, without their values."""
-        return _OUTLINE.format(columns=self.columns, held=_SHALLOW_HELD_NAMES if self.shallow else _HELD_NAMES)
+        held = _SHALLOW_HELD_NAMES if self.shallow else _HELD_NAMES
+        return _OUTLINE.format(columns=self.columns, values=_VALUES.format(""), held=held)
 
     def of_runs(self) -> str:
         """The checkpoints that some runs made, by thread and namespace."""

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from runtime._postgres import Routine, Rows, Statement
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, Outline
-from runtime.checkpoint.base.outline import asking
+from runtime.checkpoint.base.unreadable import Reading, counted_channels
 from runtime.checkpoint.postgres import layout as sql
 from runtime.checkpoint.postgres.coding import (
     Parameters,
     Scope,
     histories_of,
+    outline_of,
     tuple_of,
 )
 from runtime.checkpoint.postgres.layout import Layout
@@ -89,7 +90,7 @@ def histories(
         return {}
     statement = sql.HISTORIES_OF_NEWEST if id is None else sql.HISTORIES_OF_ONE
     rows = yield from read(statement, thread_id=thread_id, ns=ns, id=id, channels=list(channels))
-    return histories_of(serde, rows, channels)
+    return histories_of(serde, rows, channels, (thread_id, ns, id))
 
 
 def thread_ids() -> Routine[list[str]]:
@@ -101,10 +102,7 @@ def thread_ids() -> Routine[list[str]]:
 def outline(layout: Layout, thread_id: str) -> Routine[list[Outline]]:
     """All checkpoints of a thread, without their values."""
     rows = yield from read(layout.outline(), thread_id=thread_id)
-    return [
-        Outline(ns, id, parent_id, ts, metadata, frozenset(held), asking(writes))
-        for ns, id, parent_id, ts, metadata, held, writes in rows
-    ]
+    return [outline_of(thread_id, row) for row in rows]
 
 
 def delete_for_runs(layout: Layout, run_ids: Sequence[str]) -> Routine[None]:
@@ -128,9 +126,12 @@ def prune(layout: Layout, thread_ids: Sequence[str]) -> Routine[None]:
     """Forget all but each namespace's newest checkpoint, and what its delta channels are made of."""
     for thread_id in () if layout.shallow else thread_ids:
         rows = yield from read(sql.NEWEST_OF_EACH, thread_id=thread_id)
-        for ns, id, waiting in rows:
+        for ns, id, metadata in rows:
             place = {"thread_id": thread_id, "ns": ns}
-            kept = yield from read(sql.ANCESTORS, **place, id=id, channels=list(waiting or ()))
+            with Reading(thread_id, ns, id) as at:
+                at.part = "the metadata"
+                waiting = counted_channels(metadata)
+            kept = yield from read(sql.ANCESTORS, **place, id=id, channels=waiting)
             old = yield from read(sql.OLDER, **place, id=id, kept=[each for (each,) in kept])
             yield from change(layout.drop, **place, ids=[each for (each,) in old])
 

@@ -18,6 +18,7 @@ class Work(NamedTuple):
     thread_id: str | None = None
     checkpoint_id: str | None = None
     atomic: bool = False
+    alters: bool = False
 
     def explain(self, error: psycopg.Error) -> None:
         """A `PostgresSaverError` where the server or the connection failed, else a note."""

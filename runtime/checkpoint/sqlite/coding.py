@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaWalk, Shelf, Written, get_checkpoint_id
 from runtime.checkpoint.base.arguments import coded, named
+from runtime.checkpoint.base.unreadable import WRITE
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Rows, Scope, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteReading
@@ -31,7 +32,7 @@ def tuple_of(serde: SerializerProtocol, found: Found, config: RunnableConfig | N
     checkpoint = found.checkpoint
     with SqliteReading(*found.key) as reading:
         values = reading.values(serde, found.values.items())
-        written = reading.values(serde, [(channel, pair) for _, channel, pair in found.writes], "the write to channel")
+        written = reading.values(serde, [(channel, pair) for _, channel, pair in found.writes], WRITE)
     inline = checkpoint.get("channel_values") or {}
     checkpoint["channel_values"] = inline | dict(zip(found.values, values, strict=True))
     return CheckpointTuple(

@@ -25,8 +25,8 @@ from runtime.checkpoint.base import (
     Outline,
     PendingWrite,
 )
-from runtime.checkpoint.base.outline import asking
-from runtime.checkpoint.base.unreadable import checked_frame
+from runtime.checkpoint.base.outline import asking, checked_outline
+from runtime.checkpoint.base.unreadable import checked_frame, counted_channels
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.transaction import SqliteReading, explained, joining, reading, writing
@@ -308,8 +308,8 @@ class Layout(ABC):
                     held = frozenset(apart | (checkpoint.get("channel_values") or {}).keys())
                     at.part = "the metadata"
                     metadata = self.load_metadata(serde, row[5:7])
-                asks = asking(writes.get((ns, id), ()))
-                found.append(Outline(ns, id, parent_id, checkpoint["ts"], metadata, held, asks))
+                    asks = asking(writes.get((ns, id), ()))
+                    found.append(checked_outline(Outline(ns, id, parent_id, checkpoint["ts"], metadata, held, asks)))
         return found
 
     def write_rows(self, db: sqlite3.Connection, key: Key) -> Rows:
@@ -458,7 +458,7 @@ class Layout(ABC):
         row = self._row(db, thread_id, ns, None)
         with SqliteReading(thread_id, ns, row[0]) as at:
             at.part = "the metadata"
-            waiting = set(self.load_metadata(serde, row[4:6]).get("counters_since_delta_snapshot") or ())
+            waiting = set(counted_channels(self.load_metadata(serde, row[4:6])))
         needed = {row[0]}
         for key, checkpoint in self._ancestors(db, serde, thread_id, ns, row[0]):
             needed.add(key[2])

@@ -21,6 +21,7 @@ class Job(NamedTuple, Generic[T]):
 
     begin: Callable[[], Routine[T]]
     atomic: bool = False
+    alters: bool = False
 
     def explain(self, error: psycopg.Error) -> None:
         """A note of the way out, where there is one."""

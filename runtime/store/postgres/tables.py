@@ -43,7 +43,7 @@ def set_up(column: VectorColumn | None) -> Job[None]:
         if column is not None:
             yield from _migrate("vector_migrations", _vectors(column))
 
-    return Job(begin, atomic=True)
+    return Job(begin, atomic=True, alters=True)
 
 
 def _migrate(table: str, migrations: Sequence[str]) -> Routine[None]:
@@ -51,7 +51,8 @@ def _migrate(table: str, migrations: Sequence[str]) -> Routine[None]:
     (((done,),),) = yield asked([Read(f"SELECT coalesce(max(v), -1) FROM {table}", ())])
     for number, statement in enumerate(migrations):
         if number > done:
-            yield asked([Write(statement, [()]), Write(f"INSERT INTO {table} (v) VALUES (?)", [(number,)])])
+            yield asked([Write(statement, [()])])
+            yield asked([Write(f"INSERT INTO {table} (v) VALUES (?)", [(number,)])])
 
 
 def _vectors(column: VectorColumn) -> list[str]:

@@ -2,7 +2,8 @@
 
     python -m tests.runtime.checkpoint.fuzz 20000 [seed]
 
-makes so many of payloads, and a fifth as many of rows in a database of each layout. Each is read under watch: a hang,
+makes so many of payloads, and a fifth as many of rows in a database of SQLite, and as many in one of PostgreSQL, each
+in each of its layouts. Each is read under watch: a hang,
 a large allocation, a module that is imported, a program, file or socket that is opened fails the run and names its
 number, so that the seed and the number make it again.
 """
@@ -16,6 +17,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,15 +25,20 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import ormsgpack
+import psycopg
+from psycopg.types.json import Jsonb
 
 from runtime.channels import DeltaChannel
 from runtime.checkpoint.base.unreadable import UnreadableCheckpointError
+from runtime.checkpoint.postgres import PostgresSaver, ShallowPostgresSaver
+from runtime.checkpoint.retention import Retention
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
 from runtime.checkpoint.serde.trust import BUILT_IN
 from runtime.checkpoint.sqlite import SqliteSaver
 from runtime.checkpoint.sqlite.export import export
 from runtime.graph import START
 from runtime.types import interrupt
+from tests.postgres import MISSING, installed, server
 from tests.runtime.checkpoint.test_types import ARRAYS, SERDE, TABLES, VALUES
 from tests.runtime.scenarios.build import builder, says, thread
 
@@ -209,8 +216,13 @@ class State(TypedDict):
     steps: Annotated[list, DeltaChannel(lambda value, writes: [*value, *itertools.chain(*writes)])]
 
 
-def databases() -> list[bytes]:
-    """A database of each layout, with a thread in it: deltas, a nested graph, a long list, a question."""
+class Shallow(TypedDict):
+    log: Annotated[list, lambda old, new: [*old, *new]]
+    steps: Annotated[list, lambda old, new: [*old, *new]]
+
+
+def fill(saver: Any, state: type = State) -> None:
+    """A thread in this saver: deltas, a nested graph, a long list, a question."""
     inner = builder({"x": says("x")}, [(START, "x")]).compile()
     nodes: dict[str, Any] = {
         "a": lambda state: {"log": ["x" * 100] * 8, "steps": ["a"]},
@@ -218,10 +230,15 @@ def databases() -> list[bytes]:
         "inner": inner,
         "ask": lambda state: {"log": [interrupt("go?")]},
     }
-    graph = builder(nodes, [(START, "a"), ("a", "b"), ("b", "inner"), ("inner", "ask")], State)
+    graph = builder(nodes, [(START, "a"), ("a", "b"), ("b", "inner"), ("inner", "ask")], state)
+    graph.compile(checkpointer=saver).invoke({"log": ["in"], "steps": ["in"]}, thread())
+
+
+def databases() -> list[bytes]:
+    """A database of each layout of SQLite, with a thread in it."""
     with tempfile.TemporaryDirectory() as folder:
         with SqliteSaver.from_conn_string(f"{folder}/ours.db") as saver:
-            graph.compile(checkpointer=saver).invoke({"log": ["in"], "steps": ["in"]}, thread())
+            fill(saver)
             export(saver, f"{folder}/theirs.db")
         found = []
         for name in ("ours.db", "theirs.db"):
@@ -233,32 +250,59 @@ def databases() -> list[bytes]:
 
 
 def rows(count: int, seed: int) -> Counter[str]:
-    """Read the databases after each of so many changes to one of their rows, and count what came of them."""
+    """Read SQLite's databases after each of so many changes to one of their rows, and count what came of them."""
     draw, found = random.Random(seed), Counter[str]()
     bases = databases()
     for number in range(count):
         db = sqlite3.connect(":memory:", check_same_thread=False)
         db.deserialize(draw.choice(bases))
         change(db, draw)
-        saver = SqliteSaver(db)
-        for read in READS:
-            with watched(number):
-                try:
-                    read(saver)
-                    found["read"] += 1
-                except UnreadableCheckpointError as error:
-                    named = {error.thread_id, error.checkpoint_id} - {""}
-                    found["an error" if all(repr(each) in str(error) for each in named) else "an unclear error"] += 1
+        look(SqliteSaver(db), READS, number, found)
         db.close()
     return found
 
 
-READS: list[Callable[[SqliteSaver], Any]] = [
+def server_rows(count: int, seed: int, url: str) -> Counter[str]:
+    """The same of an empty database of PostgreSQL, with full tables and shallow ones."""
+    draw, found = random.Random(seed), Counter[str]()
+    reads = {PostgresSaver: READS, ShallowPostgresSaver: [read for read in READS if read is not READS[HISTORY]]}
+    with psycopg.connect(url) as connection, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the shallow saver
+        connection.execute("SET statement_timeout = '5s'")  # no hang on the server either
+        for cls in reads:
+            connection.execute(f"CREATE SCHEMA {cls.__name__}; SET search_path = {cls.__name__}")
+            cls(connection).setup()
+            fill(cls(connection), State if cls is PostgresSaver else Shallow)
+            connection.commit()
+        for number in range(count):
+            cls = draw.choice([*reads])
+            connection.execute(f"SET search_path = {cls.__name__}")
+            server_change(connection, draw)
+            look(cls(connection), reads[cls], number, found)
+            connection.rollback()
+    return found
+
+
+def look(saver: Any, reads: list[Callable[[Any], Any]], number: int, found: Counter[str]) -> None:
+    """Read a changed database, and count what comes of it."""
+    for read in reads:
+        with watched(number):
+            try:
+                read(saver)
+                found["read"] += 1
+            except UnreadableCheckpointError as error:
+                named = {error.thread_id, error.checkpoint_id} - {""}
+                found["an error" if all(repr(each) in str(error) for each in named) else "an unclear error"] += 1
+
+
+HISTORY = 3
+READS: list[Callable[[Any], Any]] = [
     lambda saver: saver.get_tuple(thread()),
     lambda saver: list(saver.list(None)),
     lambda saver: list(saver.list(thread(), filter={"source": "loop"})),
     lambda saver: saver.get_delta_channel_history(config=thread(), channels=["steps", "log"]),
     lambda saver: saver.outline("t"),
+    lambda saver: Retention(keep=2, days=1).apply(saver),
     lambda saver: saver.prune(["t"]),
 ]
 
@@ -285,11 +329,56 @@ def change(db: sqlite3.Connection, draw: random.Random) -> None:
         db.rollback()
 
 
-def main(count: int, seed: int) -> str:
-    """Both, and what came of them."""
+TABLES_OF_SERVER = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+
+
+def server_change(connection: psycopg.Connection, draw: random.Random) -> None:
+    """Change one column of one row."""
+    table = draw.choice(TABLES_OF_SERVER)
+    cursor = connection.execute(f"SELECT ctid, * FROM {table} ORDER BY ctid")
+    columns = [(each.name, each.type_code) for each in cursor.description or ()]
+    every = cursor.fetchall()
+    row, column = draw.choice(every), draw.randrange(1, len(columns))
+    (name, code), old = columns[column], row[column]
+    if code == JSONB:
+        new: Any = Jsonb(json_changed(old, draw))
+    elif isinstance(old, bytes) and draw.random() < 0.9:
+        new = structured(draw) if draw.random() < 0.2 else mutated(old, draw)
+    else:
+        new = draw.choice([draw.choice(every)[column], None, 7 if name == "idx" else "x", "msgpack", "json", "empty"])
+    try:
+        with connection.transaction():
+            connection.execute(f"UPDATE {table} SET {name} = %s WHERE ctid = %s", (new, row[0]))
+    except (psycopg.IntegrityError, psycopg.ProgrammingError, psycopg.DataError):  # the table itself refuses it
+        pass
+
+
+JSONB = psycopg.adapters.types["jsonb"].oid
+
+
+def json_changed(value: Any, draw: random.Random) -> Any:
+    """The value with another in the place of one of its parts, at any depth."""
+    if isinstance(value, (dict, list)) and value and draw.random() < 0.75:
+        key = draw.choice([*value]) if isinstance(value, dict) else draw.randrange(len(value))
+        if draw.random() < 0.1:
+            del value[key]
+        else:
+            value[key] = json_changed(value[key], draw)
+        return value
+    return draw.choice([None, True, 0, -1, 1e300, "", "x", NAMES, [], [[1]], {}, {"x": 1}, {"x": {"y": [None]}}])
+
+
+def main(count: int, seed: int) -> Iterator[str]:
+    """What came of payloads, and of the rows of both databases."""
     logging.disable(logging.WARNING)
-    return f"{count} payloads: {dict(payloads(count, seed))}\n{count // 5} rows: {dict(rows(count // 5, seed))}\n"
+    yield f"{count} payloads: {dict(payloads(count, seed))}"
+    yield f"{count // 5} rows of SQLite: {dict(rows(count // 5, seed))}"
+    programs = installed()
+    assert programs is not None, MISSING
+    with server(programs) as running, running.database() as url:
+        yield f"{count // 5} rows of PostgreSQL: {dict(server_rows(count // 5, seed, url))}"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    for line in main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0):
+        sys.stdout.write(f"{line}\n")

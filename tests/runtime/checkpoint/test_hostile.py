@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,25 @@ from hypothesis import strategies as st
 from runtime.checkpoint.base import empty_checkpoint
 from runtime.checkpoint.base.unreadable import UnreadableCheckpointError
 from runtime.checkpoint.memory import InMemorySaver
+from runtime.checkpoint.postgres import PostgresSaver
 from runtime.checkpoint.serde.encrypted import EncryptedSerializer
 from runtime.checkpoint.serde.jsonplus import JsonPlusSerializer
 from runtime.checkpoint.sqlite import SqliteSaver
 from runtime.checkpoint.sqlite.aio import AsyncSqliteSaver
 from runtime.graph import START
+from tests.postgres import execute
 from tests.runtime.checkpoint import fuzz
+from tests.runtime.checkpoint.postgres import conftest as on_server
+from tests.runtime.checkpoint.postgres.build import put
+from tests.runtime.checkpoint.postgres.conftest import driver
 from tests.runtime.scenarios.build import builder, says, thread
+
+
+@pytest.fixture(params=[on_server.Sync, on_server.Async], ids=["sync", "async"])
+def either(request: pytest.FixtureRequest) -> Any:
+    """The colour of a driver of PostgreSQL's savers; the test runs once with each."""
+    return request.param
+
 
 SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
 
@@ -36,6 +49,13 @@ def test_changes_to_a_databases_rows_are_read_or_refused_with_their_place():
     found = fuzz.rows(60, seed=20261130)
     assert found["an unclear error"] == 0
     assert found["read"] > 100
+    assert found["an error"] > 10
+
+
+def test_changes_to_a_servers_rows_are_read_or_refused_with_their_place(postgres: str):
+    found = fuzz.server_rows(80, seed=20261130, url=postgres)
+    assert found["an unclear error"] == 0
+    assert found["read"] > 200
     assert found["an error"] > 10
 
 
@@ -182,24 +202,99 @@ def test_a_damaged_row_is_told_by_thread_checkpoint_and_part(file: str, statemen
     assert (raised.value.thread_id, raised.value.checkpoint_id) == ("t", newest)
 
 
-def test_the_other_checkpoints_of_a_damaged_thread_are_read(file: str):
-    with SqliteSaver.from_conn_string(file) as saver:
+SET_JSON = "UPDATE checkpoints SET checkpoint = jsonb_set(checkpoint, '{%s}', '7')"
+
+SERVER_DAMAGES = {
+    SET_JSON % "id": "the checkpoint itself",
+    SET_JSON % "channel_values": "the checkpoint itself",
+    SET_JSON % "channel_versions": "the checkpoint itself",
+    SET_JSON % "versions_seen,a": "the checkpoint itself",
+    "UPDATE checkpoints SET checkpoint = '[]'": "the checkpoint itself",
+    "UPDATE checkpoints SET metadata = '[]'": "the metadata",
+    r"UPDATE checkpoint_blobs SET blob = '\xd9' WHERE channel = 'log'": "the value of channel 'log'",
+    "UPDATE checkpoint_blobs SET blob = NULL WHERE channel = 'log'": "the value of channel 'log'",
+    "UPDATE checkpoint_blobs SET type = 'what' WHERE channel = 'log'": "the value of channel 'log'",
+    r"UPDATE checkpoint_writes SET blob = '\xc1'": "the write to channel 'log'",
+    "UPDATE checkpoint_writes SET type = NULL": "the write to channel 'log'",
+}
+
+READS = {
+    "get": lambda saver: saver.get_tuple(thread()),
+    "list": lambda saver: list(saver.list(None)),
+    "list few": lambda saver: list(saver.list(thread(), limit=1)),
+}
+
+
+@pytest.mark.parametrize("statement", SERVER_DAMAGES)
+def test_a_servers_damaged_row_is_told_by_thread_checkpoint_and_part(postgres: str, statement: str, either: Any):
+    with driver(either, postgres) as made:
+        made.setup()
+        config = put(made.saver, thread(), log=["in"])
+        made.saver.put_writes(config, [("log", ["x"])], "task")
+        execute(postgres, statement)
+        id = config["configurable"]["checkpoint_id"]
+        message = rf"^Checkpoint '{id}' of thread 't' can't be read: {SERVER_DAMAGES[statement]} is damaged"
+        for read in READS.values():
+            with pytest.raises(UnreadableCheckpointError, match=message):
+                read(made.saver)
+
+
+def test_a_damaged_write_in_a_history_is_told_by_thread_and_checkpoint(postgres: str, either: Any):
+    with driver(either, postgres, "pipeline") as made:
+        made.setup()
+        first = put(made.saver, thread(), log=["in"])
+        made.saver.put_writes(first, [("steps", ["x"])], "task")
+        newest = put(made.saver, first, step=1)
+        execute(postgres, r"UPDATE checkpoint_writes SET blob = '\xc1'")
+        id = newest["configurable"]["checkpoint_id"]
+        with pytest.raises(UnreadableCheckpointError, match=f"'{id}' of thread 't' .* a write in its history"):
+            made.saver.get_delta_channel_history(config=newest, channels=["steps"])
+        assert made.saver.get_tuple(newest) is not None
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_the_other_checkpoints_of_a_damaged_thread_are_read(request: Any, kind: str):
+    with sync_saver(request, kind) as saver:
+        GRAPH.compile(checkpointer=saver).invoke({"log": ["in"]}, thread())
         newest, before = [each.config for each in saver.list(thread(), limit=2)]
         id = newest["configurable"]["checkpoint_id"]
-        saver.conn.execute("UPDATE pregel_checkpoints SET checkpoint = x'c1' WHERE checkpoint_id = ?", (id,))
+        if kind == "sqlite":
+            saver.conn.execute("UPDATE pregel_checkpoints SET checkpoint = x'c1' WHERE checkpoint_id = ?", (id,))
+        else:
+            saver.conn.execute("UPDATE checkpoints SET checkpoint = '1' WHERE checkpoint_id = %s", (id,))
         assert GRAPH.compile(checkpointer=saver).get_state(before).values == {"log": ["in"]}
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_a_checkpoint_that_is_its_own_ancestor_is_no_endless_way(kind: str, tmp_path: Path):
-    with InMemorySaver() if kind == "memory" else SqliteSaver.from_conn_string(":memory:") as saver:
-        checkpoint: Any = empty_checkpoint() | {"channel_versions": {"x": 1}}
-        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": checkpoint["id"]}}
-        saver.put(config, checkpoint, {"step": 0, "counters_since_delta_snapshot": {"x": (1, 1)}}, {"x": 1})
+@contextmanager
+def sync_saver(request: Any, kind: str) -> Iterator[Any]:
+    """An empty saver of this kind."""
+    if kind == "memory":
+        yield InMemorySaver()
+    elif kind == "sqlite":
+        with SqliteSaver.from_conn_string(":memory:") as saver:
+            yield saver
+    else:
+        with PostgresSaver.from_conn_string(request.getfixturevalue("postgres")) as saver:
+            saver.conn.execute("SET statement_timeout = '5s'")  # so that no way is endless
+            saver.setup()
+            yield saver
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+def test_a_checkpoint_that_is_its_own_ancestor_is_no_endless_way(request: Any, kind: str, length: int):
+    with sync_saver(request, kind) as saver:
+        made = [empty_checkpoint() | {"channel_versions": {"x": 1}} for _ in range(length)]
+        for each, parent in zip(made, [made[-1], *made[:-1]], strict=True):
+            config: Any = thread(checkpoint_ns="", checkpoint_id=parent["id"])
+            saver.put(config, each, {"step": 0, "counters_since_delta_snapshot": {"x": (1, 1)}}, {"x": 1})
+            saver.put_writes(thread(checkpoint_ns="", checkpoint_id=each["id"]), [("x", each["id"])], "task")
+        newest = thread(checkpoint_ns="", checkpoint_id=made[-1]["id"])
         with fuzz.watched(0):
-            saver.get_delta_channel_history(config=config, channels=["x"])
+            history = saver.get_delta_channel_history(config=newest, channels=["x"])["x"]
             saver.prune(["t"])
-        assert saver.get_tuple(config) is not None
+        assert {value for _, _, value in history["writes"]} <= {each["id"] for each in made}
+        assert saver.get_tuple(newest) is not None
 
 
 # -- encrypted ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from psycopg_pool import ConnectionPool
 
 from runtime.store.base import GetOp, PutOp, SearchOp
 from runtime.store.postgres import AsyncPostgresStore, PostgresStore
+from tests.postgres import execute
 from tests.runtime.store.conftest import AsyncFace
 from tests.runtime.store.letters import Letters
 
@@ -148,6 +149,17 @@ def test_a_failed_batch_leaves_nothing_and_the_store_goes_on(connected: Any):
     with pytest.raises(psycopg.DataError):
         connected.batch([PutOp(("a",), "good", {}), PutOp(("a",), "k", None), PutOp(("a",), "nul", {"v": "\0"})])
     assert keys(connected.search(())) == ["k"]
+
+
+def test_older_tables_are_brought_up_to_date_on_a_connection_that_has_been_used(store_address: str):
+    with PostgresStore.from_conn_string(store_address) as store:
+        store.setup()
+        store.put(("a",), "0", {})
+        execute(store_address, "DELETE FROM store_migrations WHERE v > 0")
+        store.setup()
+        for key in "12":
+            store.put(("a",), key, {})
+        assert sorted(keys(store.search(()))) == ["0", "1", "2"]
 
 
 def test_a_connection_that_does_not_commit_by_itself_is_committed(store: PostgresStore, store_address: str):

@@ -131,6 +131,17 @@ def test_a_pipeline_takes_statements_anew_after_one_that_failed(postgres: str, c
         assert values(made.saver, ROOT) == {"a": [1]}
 
 
+def test_older_tables_are_brought_up_to_date_on_a_connection_that_has_been_used(postgres: str, colour: Any, way: str):
+    with driver(colour, postgres, way) as made:
+        made.setup()
+        put(made.saver, step=0)
+        execute(postgres, "DELETE FROM checkpoint_migrations WHERE v > 2")
+        made.setup()
+        for step in (1, 2):
+            put(made.saver, step=step)
+        assert steps(made.saver.list(ROOT)) == [2, 1, 0]
+
+
 GIVES_UP = """
     CREATE SEQUENCE tries;
     CREATE FUNCTION give_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
