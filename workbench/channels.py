@@ -77,7 +77,10 @@ class ChannelMap(NamedTuple):
 
 
 def of(graph: Any) -> ChannelMap:
-    """The actors and channels of a compiled graph."""
+    """The actors and channels of a compiled graph, or of one that was kept in a file."""
+    told = getattr(graph, "channel_map", None)
+    if isinstance(told, ChannelMap):
+        return told
     known, nodes = getattr(graph, "channels", None), getattr(graph, "nodes", None)
     if not isinstance(known, Mapping) or not isinstance(nodes, Mapping) or not hasattr(graph, "input_channels"):
         raise TypeError(

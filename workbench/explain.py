@@ -226,7 +226,8 @@ def _has(run: Run, node: str) -> bool:
 def _shape(graph: Any) -> Topology | None:
     """The declared edges; None for a graph of actors and channels, where the channels tell all there is."""
     try:
-        return topology.of(graph) if topology.builder_of(graph) is not None else None
+        known = topology.builder_of(graph) is not None or isinstance(getattr(graph, "topology", None), Topology)
+        return topology.of(graph) if known else None
     except Exception:  # a builder of another version: explanations do without its edges
         return None
 
@@ -445,7 +446,7 @@ def _unwritten(runs: Sequence[Run], channel: str, step: int | None) -> LookupErr
 
 def _reducer(model: Any) -> str:
     operator = getattr(model, "operator", None) or getattr(model, "reducer", None)
-    name = getattr(operator, "__name__", "")
+    name = operator if isinstance(operator, str) else getattr(operator, "__name__", "")
     return name if isinstance(name, str) and name != "<lambda>" else "a lambda" if name else ""
 
 

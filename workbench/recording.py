@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
-from workbench import ancestry, explain, frames, moment, past, report, story, tree
+from workbench import ancestry, explain, frames, kept, moment, past, report, story, tree
 from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
@@ -170,6 +170,23 @@ class Recording:
         (graph, saver), place = past.saver_of(graph_or_saver), past.place_of(config)
         told = past.told(graph, place["configurable"]["thread_id"], [one async for one in saver.alist(place)])
         return cls(told.events, missing=told.missing)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, serde: Any = None) -> Recording:
+        """The recording that `save` wrote there; what it lost on the way stands in `missing`.
+
+        Reading runs no code from the file. `serde` makes the values again, as a saver's does; by default a
+        `JsonPlusSerializer`, whose rules say which types come back as objects. ValueError for what is no recording.
+        """
+        found = kept.load(Path(path), serde)
+        return cls(found.events, output=found.output, error=found.error, missing=found.missing)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the recording to one file, from which `Recording.load` makes it again; gives its path.
+
+        All events and values are in it, and what is needed to draw and explain the graph, but none of its code.
+        """
+        return kept.save(kept.Contents(self.events, self.missing, self.output, self.error), Path(path))
 
     def closed(self, *, output: Any = NOTHING, error: BaseException | None = None) -> Recording:
         """This recording, which grows no longer. For whoever records."""
