@@ -12,6 +12,7 @@ from tests.parity.quiet import Quiet
 from tests.parity.spec import END, Graph, Node, Route, To
 from tests.parity.voice import Voice, message
 
+_MOST_BODIES = 1000
 MOST = 64  # a loop of graphs in graphs doubles a list each time round
 
 
@@ -75,12 +76,16 @@ def seen(state: Any) -> tuple[str, int]:
 
 
 class Builder:
-    """Makes one program's graphs on one engine. `runs` counts what its nodes did."""
+    """Makes one program's graphs on one engine. `runs` counts what its nodes did.
+
+    A program whose nodes send themselves more and more work is `endless`: from then on its nodes do nothing.
+    """
 
     def __init__(self, engine: Engine, colour: str) -> None:
         self.engine = engine
         self.colour = colour
         self.runs: Counter[str] = Counter()
+        self.bodies = 0
         self.quiet = Quiet()
 
     def graph(self, spec: Graph, saver: Any, path: str = "") -> Any:
@@ -142,6 +147,9 @@ class Builder:
 
     def _body(self, node: Node, where: str, child: Any, state: Any) -> Body:
         engine = self.engine
+        self.bodies += 1
+        if self.endless:
+            return None
         read, number = seen(state)
         self.runs[f"{where}[{read}]"] += 1
         word = f"{node.name}[{read}]"
@@ -162,6 +170,11 @@ class Builder:
         if node.gives in ("wrong", "parent"):
             yield Wish("settle", where)
         return self._result(node, word, number)
+
+    @property
+    def endless(self) -> bool:
+        """True once more nodes have run than anybody wants to wait for."""
+        return self.bodies > _MOST_BODIES
 
     def _result(self, node: Node, word: str, number: int) -> Any:
         types = self.engine.types

@@ -18,7 +18,8 @@ class Quiet:
     def __init__(self) -> None:
         self.active = 0
         self.moves = 0
-        self.waiting: list[str] = []
+        self.waiting: dict[tuple[str, int], asyncio.Event] = {}
+        self.first: asyncio.Event | None = None
 
     def enter(self) -> None:
         """A node function begins, or goes on."""
@@ -33,13 +34,27 @@ class Quiet:
     async def settled(self, name: str) -> None:
         """Wait until nothing moves any more."""
         self.leave()
-        self.waiting.append(name)
+        place = (name, self.moves)
+        turn = self.waiting[place] = asyncio.Event()
+        self._call()
         try:
             calm, moves = 0, self.moves
             while calm < _TURNS:
+                await turn.wait()
                 await asyncio.sleep(0)
-                still = self.active == 0 and self.moves == moves and min(self.waiting) == name
+                still = self.active == 0 and self.moves == moves and turn.is_set()
                 calm, moves = calm + 1 if still else 0, self.moves
         finally:
-            self.waiting.remove(name)
+            del self.waiting[place]
+            self._call()
             self.enter()
+
+    def _call(self) -> None:
+        """Only the first of those that wait looks whether all is calm: there may be thousands."""
+        first = self.waiting[min(self.waiting)] if self.waiting else None
+        if first is not self.first:
+            if self.first is not None:
+                self.first.clear()
+            if first is not None:
+                first.set()
+            self.first = first

@@ -3,8 +3,10 @@
 import pytest
 
 from runtime.pregel import projections
+from tests.parity.calls import ENDLESS, run
 from tests.parity.compare import difference
-from tests.parity.spec import Graph, Node, Program, Run, source
+from tests.parity.engines import engine_of
+from tests.parity.spec import Graph, Node, Program, Run, To, source
 from tests.parity.streams import Line
 from tests.parity.sweep import differ, kind
 
@@ -37,6 +39,12 @@ def test_an_engine_that_loses_a_chunk_is_found_out(monkeypatch, colour):
     found = differ(program)
     assert found is not None
     assert kind(found) == "+updates, -updates"
+
+
+@pytest.mark.parametrize("engine", ["langgraph", "runtime"])
+def test_a_program_that_makes_more_and_more_work_comes_to_an_end_and_nothing_is_told_of_it(engine):
+    node = Node("a", gives="command", goto=(To("a", sends=2), To("a", sends=2), To("a", sends=2)))
+    assert run(engine_of(engine), Program(Graph((node,), (("__start__", "a"),)), colour="async")) == [ENDLESS]
 
 
 def test_a_program_prints_as_the_python_that_makes_it():
