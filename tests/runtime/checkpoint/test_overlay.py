@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg.rows import dict_row
 
 from runtime.channels import DeltaChannel
 from runtime.checkpoint.base import BaseCheckpointSaver
@@ -48,12 +50,17 @@ def gated(saver: Any, schema: Any = Log) -> Any:
     return builder(nodes, [(START, "a"), ("a", "gate"), ("gate", "z")], schema).compile(checkpointer=saver)
 
 
-@pytest.fixture(params=["memory", "sqlite", "their memory", "their sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "their memory", "their sqlite", "their postgres"])
 def saver(request: pytest.FixtureRequest) -> Any:
     """A saver with one waiting thread, which must not be written to any more."""
     match request.param:
+        case "postgres" | "their postgres" as name:
+            library = "runtime" if name == "postgres" else "langgraph"
+            cls = pytest.importorskip(f"{library}.checkpoint.postgres").PostgresSaver
+            made: Any = cls(psycopg.connect(request.getfixturevalue("postgres"), autocommit=True, row_factory=dict_row))
+            made.setup()
         case "memory":
-            made: Any = InMemorySaver()
+            made = InMemorySaver()
         case "sqlite":
             made = SqliteSaver(sqlite3.connect(":memory:", check_same_thread=False))
         case "their memory":

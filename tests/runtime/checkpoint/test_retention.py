@@ -2,7 +2,8 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -15,11 +16,14 @@ from runtime.channels import DeltaChannel
 from runtime.checkpoint.base import Outline
 from runtime.checkpoint.memory import InMemorySaver
 from runtime.checkpoint.overlay import Overlay
+from runtime.checkpoint.postgres import PostgresSaver
+from runtime.checkpoint.postgres.aio import AsyncPostgresSaver
 from runtime.checkpoint.retention import Removed, Retention
 from runtime.checkpoint.sqlite import SqliteSaver
 from runtime.checkpoint.sqlite.aio import AsyncSqliteSaver
 from runtime.graph import START
 from runtime.types import Command, interrupt
+from tests.postgres import Server, execute
 from tests.runtime.scenarios.build import builder, says, thread
 
 
@@ -32,26 +36,19 @@ DELTA = builder({"a": says("a"), "b": says("b")}, [(START, "a"), ("a", "b")], De
 
 
 class Kept:
-    """A saver with threads in it, and a retention applied to it in one colour."""
+    """A saver with threads in it, and a retention applied to it in one colour, by an async saver of the same place."""
 
-    def __init__(self, file: Path, kind: str, colour: Any) -> None:
+    def __init__(self, saver: Any, opened: Callable[[], Any], colour: Any) -> None:
+        self.saver = saver
+        self.opened = opened
         self.colour = colour.name
-        if kind == "theirs":
-            theirs = pytest.importorskip("langgraph.checkpoint.sqlite").SqliteSaver
-            with theirs.from_conn_string(str(file)) as made:
-                made.setup()
-        self.context = None if kind == "memory" else SqliteSaver.from_conn_string(str(file))
-        self.saver: Any = InMemorySaver() if self.context is None else self.context.__enter__()
-        self.file = str(file)
 
     def apply(self, retention: Retention, *args: Any, **kw: Any) -> list[Removed]:
         if self.colour == "sync":
             return retention.apply(self.saver, *args, **kw)
-        if self.context is None:
-            return asyncio.run(retention.aapply(self.saver, *args, **kw))
 
         async def applied() -> list[Removed]:
-            async with AsyncSqliteSaver.from_conn_string(self.file) as saver:
+            async with self.opened() as saver:
                 return await retention.aapply(saver, *args, **kw)
 
         return asyncio.run(applied())
@@ -63,12 +60,31 @@ class Kept:
         return app
 
 
-@pytest.fixture(params=["memory", "ours", "theirs"])
-def kept(request: pytest.FixtureRequest, tmp_path: Path, colour: Any) -> Any:
-    made = Kept(tmp_path / "threads.db", request.param, colour)
-    yield made
-    if made.context is not None:
-        made.context.__exit__(None, None, None)
+@pytest.fixture(scope="module")
+def server_tables(postgres_server: Server) -> Iterator[str]:
+    """A database of PostgreSQL with a saver's tables, which the module's tests share."""
+    with postgres_server.database() as url, PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        yield url
+
+
+@pytest.fixture(params=["memory", "ours", "theirs", "postgres"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path, colour: Any) -> Iterator[Kept]:
+    if request.param == "memory":
+        memory = InMemorySaver()
+        yield Kept(memory, lambda: nullcontext(memory), colour)
+        return
+    if request.param == "postgres":
+        place: str = request.getfixturevalue("server_tables")
+        execute(place, "DELETE FROM checkpoints; DELETE FROM checkpoint_blobs; DELETE FROM checkpoint_writes")
+        savers: Any = (PostgresSaver, AsyncPostgresSaver)
+    else:
+        place, savers = str(tmp_path / "threads.db"), (SqliteSaver, AsyncSqliteSaver)
+    if request.param == "theirs":
+        with pytest.importorskip("langgraph.checkpoint.sqlite").SqliteSaver.from_conn_string(place) as made:
+            made.setup()
+    with savers[0].from_conn_string(place) as saver:
+        yield Kept(saver, lambda: savers[1].from_conn_string(place), colour)
 
 
 def ids(saver: Any, name: str = "t") -> list[str]:

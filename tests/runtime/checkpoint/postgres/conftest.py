@@ -42,6 +42,9 @@ class Sync:
     def history(self, graph: Any, config: Any) -> list[Any]:
         return list(graph.get_state_history(config))
 
+    def update(self, graph: Any, *args: Any, **kw: Any) -> Any:
+        return graph.update_state(*args, **kw)
+
 
 class Async:
     """A saver of the async colour, whose loop runs in a thread, so that its sync methods serve this one."""
@@ -89,6 +92,9 @@ class Async:
 
         found: list[Any] = self.wait(collected())
         return found
+
+    def update(self, graph: Any, *args: Any, **kw: Any) -> Any:
+        return self.wait(graph.aupdate_state(*args, **kw))
 
 
 Driver = Sync | Async
