@@ -100,14 +100,19 @@ def of(graph: Any) -> ChannelMap:
     return ChannelMap(name if isinstance(name, str) else type(graph).__name__, tuple(actors), channels)
 
 
+def kind(called: str) -> str:
+    """A channel's class in words: `last value` for `LastValue`; a class that is not known by its own name."""
+    return _KINDS.get(called, called)
+
+
 def _channel(name: str, channel: Any, state: bool) -> Channel:
     operator = getattr(channel, "operator", None) or getattr(channel, "reducer", None)
     reducer = _called(operator) if operator is not None else ""
     holds = _type(getattr(channel, "typ", None))
     waits = getattr(channel, "names", None)
-    kind = _KINDS.get(type(channel).__name__, type(channel).__name__)
+    called = kind(type(channel).__name__)
     members = tuple(sorted(map(str, waits))) if isinstance(waits, set | frozenset | list | tuple) else ()
-    return Channel(name, kind, reducer, holds, members, state)
+    return Channel(name, called, reducer, holds, members, state)
 
 
 def _type(given: Any) -> str:

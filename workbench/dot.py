@@ -96,11 +96,12 @@ class Mark(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """A DOT text, what its ids stand for, and whether it flows from side to side."""
+    """A DOT text, what its ids stand for, whether it flows from side to side, and the nodes whose tops are level."""
 
     source: str
     marks: Mapping[str, Mark]
     across: bool = False
+    level: tuple[str, ...] = ()
 
 
 def sketch(
@@ -173,9 +174,9 @@ class Writer:
             attributes.setdefault("weight", "3")
         self.graph.edge(source, target, id=id, **{"class": mark.kind, **attributes})
 
-    def sketch(self) -> Sketch:
-        """What has been written."""
-        return Sketch(self.graph.source, self.marks, self.across)
+    def sketch(self, level: tuple[str, ...] = ()) -> Sketch:
+        """What has been written; the tops of the nodes in `level` will be set to one height."""
+        return Sketch(self.graph.source, self.marks, self.across, level)
 
 
 def _turned(attributes: Mapping[str, str]) -> dict[str, str]:

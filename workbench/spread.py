@@ -142,6 +142,18 @@ def _between(points: Sequence[Point], t: float) -> Point:
     return x, y
 
 
+def follow(edges: Sequence[ET.Element], moved: Sequence[tuple[Box, float]]) -> None:
+    """Moves the ends that touch an outline up or down with it, in place."""
+    for edge in map(_Edge, edges):
+        ends: tuple[Literal[0, 1], Literal[0, 1]] = (0, 1)
+        for end in ends if edge.points else ():
+            x, y = edge.tip(end)
+            for (left, top, right, bottom), by in moved:
+                if left - 4 <= x <= right + 4 and top - 4 <= y <= bottom + 4:
+                    edge.move(end, 0, by)
+                    break
+
+
 def _along(ends: list[_End], box: Box, side: int) -> None:
     upright = side in (0, 2)
     low, high = (box[1], box[3]) if upright else (box[0], box[2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from workbench import explain, html, overlay, text
+from workbench import explain, html, overlay, stepchannels, text
 from workbench.drawing import Drawing, draw
 from workbench.frames import tasks_in_words
 from workbench.html import Html
@@ -39,8 +39,8 @@ class StepView(html.Shown):
         )
 
     def channels(self) -> Drawing:
-        """The actors and channels, with what ran in this superstep."""
-        return draw(self.graph, channels=True).lay(overlay.statuses(self.superstep.tasks.values()))
+        """The channels before and after this superstep, its tasks, and their writes at the barrier between."""
+        return stepchannels.draw(self.index, self.superstep, self.graph)
 
     def __str__(self) -> str:
         plan = [f"  {line}" for line in planned(self.index, self.superstep)]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
@@ -101,6 +101,8 @@ def picture(sketch: Sketch, title: str) -> ET.Element:
             _describe(group, mark)
     spread.apart(groups(top, "edge"), _movable(root), sketch.across)
     _raise_titles(top)
+    if sketch.level:
+        _set_level(root, top, sketch.level)
     for element in root.iter():
         element.attrib.pop("id", None)
         if _tag(element) == "text":
@@ -237,7 +239,24 @@ def _bounds(words: ET.Element) -> tuple[float, float, float, float]:
     return left, line - 0.75 * size, left + 0.58 * size * len(words.text or ""), line + 0.22 * size
 
 
-_FIXED = ("barrier", "channels", "checkpoint")
+def _set_level(root: ET.Element, top: ET.Element, names: Sequence[str]) -> None:
+    """Sets the tops of some nodes to the height of the first one's, with what is fastened to them."""
+    every = nodes(root)
+    moved = {name: (box(every[name]), box(every[names[0]])[1] - box(every[name])[1]) for name in names}
+    spread.follow(groups(top, "edge"), [(outline, by) for outline, by in moved.values()])
+    for name, (_, by) in moved.items():
+        every[name].set("transform", f"translate(0 {by:.2f})")
+    high = min(outline[1] + by for outline, by in moved.values())
+    low = max(outline[3] + by for outline, by in moved.values())
+    others = [box(group) for name, group in every.items() if name and name not in moved]
+    high, low = min(high, *(one[1] for one in others), low), max(low, *(one[3] for one in others), high)
+    x, _, width, _ = _box_of(root)
+    down = float(re.findall(r"translate\([-\d.]+[ ,]([-\d.]+)\)", top.get("transform", ""))[0])
+    root.set("viewBox", f"{x:.2f} {high + down - _PAD:.2f} {width:.2f} {low - high + 2 * _PAD:.2f}")
+    root.set("height", f"{low - high + 2 * _PAD:.2f}")
+
+
+_FIXED = ("actor", "barrier", "channels", "checkpoint")
 
 
 def _movable(root: ET.Element) -> dict[str, tuple[float, float, float, float]]:
