@@ -165,10 +165,11 @@ class Chronicle:
         self._at(step).saved = Saved(held, metadata, parent_id, at)
         self._advance()
 
-    def streamed(self, mode: str, value: Any, at: float) -> None:
-        """A task gave something to the stream: which, is known where one runs alone."""
-        alone = next(iter(self._running.items())) if len(self._running) == 1 else None
-        id, (step, node) = alone or (None, (self._latest, None))
+    def streamed(self, mode: str, value: Any, at: float, task_id: str | None = None) -> None:
+        """A task gave something to the stream: which, is known where it is told, and where one runs alone."""
+        alone = next(iter(self._running)) if len(self._running) == 1 else None
+        id = task_id if task_id in self._running else alone
+        step, node = self._running.get(id or "", (self._latest, None))
         self._tell(TaskStreamed(self.run, self.ns, step, at, _any(id), _any(node), mode, self._freeze(value)))
 
     def over(self, status: str, error: BaseException | None, at: float) -> None:

@@ -34,6 +34,9 @@ from workbench.tap import Config, tap, unsaved
 logger = logging.getLogger(__name__)
 
 ATTEMPTS: Final = "LangGraph does not tell how often a task was tried: attempts are missing."
+UNSEEN: Final = (
+    "LangGraph does not tell what a task did to its input, nor in which order it asked: WB201 and WB203 are silent."
+)
 LATE: Final = "The run saved its state at its end only: versions, and what is not state, are missing before it."
 UNTRACKED: Final = "A saver is not handed what is written to UntrackedValue channels: some of it may be missing."
 UNTAPPED: Final = "The graph's saver cannot be listened to: versions and writes are missing."
@@ -243,6 +246,8 @@ class Guest:
             (ns, mode, payload) = chunk if self._subgraphs else ((), *chunk)
         if not ns:
             self.told.carefully(lambda: self._take(mode, payload))
+        if mode == "messages":
+            self.told.carefully(lambda: self._take_message(payload))
         if mode in self._extra or self._made_up(ns, mode, payload):
             return
         if self._version == "v2" or not isinstance(self._modes, str):
@@ -267,6 +272,12 @@ class Guest:
         elif payload["type"] == "task_result":
             self.chronicle.ended(payload["step"], payload["payload"], at)
 
+    def _take_message(self, payload: Any) -> None:
+        """A token, or a message: its metadata names the task, which may be one of a graph inside this one."""
+        ns, _, task = str(payload[1].get("langgraph_checkpoint_ns", "")).rpartition("|")
+        guest = self.told.guests.get(ns, self)
+        guest.chronicle.streamed("messages", payload, time.time(), task.rpartition(":")[2])
+
     def over(self, error: BaseException | None) -> None:
         """The run has ended."""
         self.told.carefully(lambda: self._over(error))
@@ -276,6 +287,7 @@ class Guest:
             self.begin(self.chronicle.ns, None, None)
         status = _STATUS.get(type(error).__name__, "failed") if error is not None else "done"
         self.told.lacks(ATTEMPTS)
+        self.told.lacks(UNSEEN)
         if self._exit:
             self.told.lacks(LATE)
         if any(type(channel).__name__ == "UntrackedValue" for channel in self.graph.channels.values()):

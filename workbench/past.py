@@ -23,6 +23,7 @@ from workbench.ledger import TASKS
 TIMES: Final = (
     "Checkpoints do not tell when tasks began, how long they took, how often they were tried, or what streamed."
 )
+UNSEEN: Final = "Nor do they tell what a task did to its input, or in which order it asked: WB201 and WB203 are silent."
 GRAPHLESS: Final = (
     "Without the graph it is not known what kinds its channels are, what nodes read, and which edges it has."
 )
@@ -71,7 +72,7 @@ def told(graph: Any, thread: Any, tuples: Iterable[Any]) -> Past:
         teller = _Teller(_graph_at(graph, ns), str(thread), ns, sorted(kept, key=lambda one: str(one.checkpoint["id"])))
         runs[ns] = list(teller.runs())
         nameless += teller.nameless
-    missing = [TIMES, *([GRAPHLESS] if graph is None else [])]
+    missing = [TIMES, UNSEEN, *([GRAPHLESS] if graph is None else [])]
     if nameless:
         missing.append(f"What {text.count(nameless, 'task')} wrote is left out: which node it was cannot be told.")
     return Past(list(_woven(runs)), missing)

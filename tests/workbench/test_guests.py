@@ -46,7 +46,7 @@ def test_a_graph_without_a_saver_keeps_none():
 
 def test_what_langgraph_does_not_tell_is_missing_and_not_made_up():
     rec = record(line(add), {"x": 1})
-    assert rec.missing == (guests.ATTEMPTS,)
+    assert rec.missing == (guests.ATTEMPTS, guests.UNSEEN)
     assert rec.tasks.attempts.isna().all()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.workbench.conftest import says
@@ -271,6 +272,18 @@ def test_an_error_in_a_block_goes_on_and_carries_the_recording(built):
         built((START, "a"), a=lambda state: 1 / 0).compile().invoke({"total": 1})
     assert caught.value.recording is rec  # type: ignore[attr-defined]
     assert rec.status == "failed"
+
+
+def test_tokens_that_somebody_streams_are_in_the_stream(run, engine):
+    model = FakeListChatModel(responses=["tea?"])
+    graph = engine.graph.StateGraph(engine.graph.MessagesState)
+    graph.add_node("talk", lambda state: {"messages": [model.invoke("hi")]})
+    graph.add_edge("__start__", "talk")
+    rec = run(graph.compile(), {"messages": []}, stream_mode="messages")
+    assert [(row.node, row.mode, row.value[0].content) for row in rec.stream.itertuples()] == [
+        ("talk", "messages", letter) for letter in "tea?"
+    ]
+    assert set(rec.stream.task_id) == set(rec.tasks.query("node == 'talk'").task_id)
 
 
 def test_a_stream_that_is_read_in_a_block_is_recorded(chain):

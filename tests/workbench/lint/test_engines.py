@@ -67,5 +67,21 @@ def test_growth_and_the_recursion_limit(compiled):
     assert record(app, {"x": 0}, {"recursion_limit": 5}, raise_errors=False).lint().codes == ["WB207"]
 
 
+def test_what_langgraph_does_not_tell_the_rules_about_is_said(engine, compiled):
+    """A changed input and questions in another order: found in our runs; of LangGraph's, `missing` names the rules."""
+    orders = iter(["ab", "ba"])
+
+    def asks(state):
+        state["log"].append("changed in place")
+        for question in next(orders):
+            engine.types.interrupt(question)
+
+    app = compiled(asks)
+    rec = record(app, {"log": ["x"]}, thread="t")
+    rec += record(app, engine.types.Command(resume="first"), thread="t")
+    assert {"WB201", "WB203"} & set(rec.lint().codes) == ({"WB201", "WB203"} if engine.ours else set())
+    assert any("WB201 and WB203 are silent" in sentence for sentence in rec.missing) is not engine.ours
+
+
 def test_a_clean_run(compiled):
     assert not record(compiled(lambda state: {"x": 2}), {"x": 1}, thread="t").lint()
