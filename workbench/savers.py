@@ -1,7 +1,8 @@
-"""Savers by the name of their database, opened for reading, and the threads that they keep.
+"""Savers by the name of their database, and the threads that they keep.
 
 Whoever looks at a database must not change it: SQLite files are opened read-only, and a PostgreSQL session is told to
-be. Of a saver only the contract's methods are called, so that any saver's threads are listed.
+be, unless it is opened to be written to. Of a saver only the contract's methods are called, so that any saver's threads
+are listed.
 """
 
 from __future__ import annotations
@@ -60,13 +61,16 @@ class Thread(NamedTuple):
 
 
 @contextmanager
-def opened(place: str) -> Iterator[Any]:
+def opened(place: str, *, writes: bool = False) -> Iterator[Any]:
     """The saver of a database, for reading: the path of an SQLite file, or the URL of a PostgreSQL database.
 
-    Layouts of LangGraph's savers are read, too. SaverError says why there is none.
+    Layouts of LangGraph's savers are read, too. SaverError says why there is none. With `writes` it may be written to.
     """
+    if writes:  # a file that is no saver's would be given a saver's tables
+        with opened(place) as looked:
+            looked.thread_ids()
     if place.startswith(("postgres://", "postgresql://")):
-        with _postgres(place) as saver:
+        with _postgres(place, writes) as saver:
             yield saver
         return
     path = Path(place)
@@ -75,17 +79,17 @@ def opened(place: str) -> Iterator[Any]:
     with path.open("rb") as file:
         if file.read(len(_HEADER)) != _HEADER:
             raise SaverError(f"{place} is no SQLite database. Name the file that a SqliteSaver wrote.")
-    with SqliteSaver.from_conn_string(f"{path.resolve().as_uri()}?mode=ro") as saver:
+    with SqliteSaver.from_conn_string(f"{path.resolve().as_uri()}?mode={'rw' if writes else 'ro'}") as saver:
         try:
             yield saver
         except (sqlite3.Error, SqliteSaverError) as error:
             raise SaverError(
-                f"{place} cannot be read: {str(error).rstrip('.')}. Did a SqliteSaver write it?"
+                f"{place} cannot be {_done(writes)}: {str(error).rstrip('.')}. Did a SqliteSaver write it?"
             ) from error
 
 
 @contextmanager
-def _postgres(url: str) -> Iterator[Any]:
+def _postgres(url: str, writes: bool) -> Iterator[Any]:
     try:
         import psycopg  # noqa: PLC0415 - an extra: whoever has no PostgreSQL database needs none of it
         from psycopg.conninfo import make_conninfo  # noqa: PLC0415
@@ -94,12 +98,18 @@ def _postgres(url: str) -> Iterator[Any]:
     except ImportError as error:
         raise SaverError("PostgreSQL needs the extra: pip install 'pregel-workbench[postgres]'.") from error
     try:
-        reading = make_conninfo(url, options="-c default_transaction_read_only=on")
-        with PostgresSaver.from_conn_string(reading) as saver:
+        address = url if writes else make_conninfo(url, options="-c default_transaction_read_only=on")
+        with PostgresSaver.from_conn_string(address) as saver:
             yield saver
     except (psycopg.Error, PostgresSaverError) as error:
         told = " ".join(str(error).split()).rstrip(".")
-        raise SaverError(f"The PostgreSQL database cannot be read: {told}. Did a PostgresSaver set it up?") from error
+        raise SaverError(
+            f"The PostgreSQL database cannot be {_done(writes)}: {told}. Did a PostgresSaver set it up?"
+        ) from error
+
+
+def _done(writes: bool) -> str:
+    return "written to" if writes else "read"
 
 
 def threads(saver: Any) -> list[Thread]:

@@ -56,13 +56,20 @@ class Retention:
         self, saver: BaseCheckpointSaver[Any], threads: Iterable[str] | None = None, *, now: datetime | None = None
     ) -> list[Removed]:
         """Forget what the rule lets go, of these threads or of all, and say what that was."""
-        _check(saver)
         removed = []
+        for each in self.foreseen(saver, threads, now=now):
+            saver.delete_checkpoints(*each)
+            removed.append(each)
+        return removed
+
+    def foreseen(
+        self, saver: BaseCheckpointSaver[Any], threads: Iterable[str] | None = None, *, now: datetime | None = None
+    ) -> Iterator[Removed]:
+        """What `apply` would forget; nothing is."""
+        _check(saver)
         for thread_id in list(saver.thread_ids()) if threads is None else threads:
             for ns, ids in self.chosen(saver.outline(thread_id), now):
-                saver.delete_checkpoints(thread_id, ns, ids)
-                removed.append(Removed(thread_id, ns, ids))
-        return removed
+                yield Removed(thread_id, ns, ids)
 
     async def aapply(
         self, saver: BaseCheckpointSaver[Any], threads: Iterable[str] | None = None, *, now: datetime | None = None

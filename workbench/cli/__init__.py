@@ -1,4 +1,4 @@
-"""The shell's way in: `workbench draw`, `run`, `threads`, `show`, `diff`, `lint`, `report`, `lab`.
+"""The shell's way in: `workbench draw`, `run`, `threads`, `show`, `diff`, `lint`, `report`, `retain`, `lab`.
 
 Exit status: 0, or 1 for findings and for a run that failed, or 2 for wrong use. Errors are one sentence on standard
 error; `--debug` shows the traceback. `--json` of each command writes data for other programs.
@@ -173,6 +173,24 @@ def diff(**given: Any) -> Any:
 def report(**given: Any) -> Any:
     """Write a thread's runs as one HTML file, which needs no network."""
     return _actions().report(**given)
+
+
+@_command
+@click.argument("database", metavar="DB")
+@click.option("--newest", type=click.IntRange(0), metavar="N", help="Keep each thread's newest N checkpoints.")
+@click.option("--days", type=click.FloatRange(0), metavar="D", help="Keep the checkpoints of the last D days.")
+@click.option("--thread", "threads", multiple=True, metavar="THREAD", help="Only of this thread. Can be repeated.")
+@click.option("--dry-run", is_flag=True, help="Say what would be forgotten, and forget nothing.")
+def retain(**given: Any) -> Any:
+    """Forget old checkpoints: those that neither rule keeps.
+
+    Each thread's newest checkpoint stays, and so does one whose question waits, and whatever a kept one is made of.
+    A scheduled job may do so while threads go on. Exits with 1 where a thread could not be read. DB is the path of an
+    SQLite file, which keeps its size and uses the space again, or the URL of a PostgreSQL database.
+    """
+    if given["newest"] is None and given["days"] is None:
+        raise click.UsageError("What stays? Pass --newest N, --days D, or both.")
+    return import_module("workbench.cli.retain").retain(**given)
 
 
 for _one, _words in ((threads, ""), (show, _PLACE), (diff, _PLACE), (report, "")):
