@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.callbacks.base import BaseCallbackHandler
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from langchain_core.runnables import RunnableConfig
 
     from runtime.types import Interrupt
@@ -71,9 +73,10 @@ class GraphCallbackHandler(BaseCallbackHandler):
 
 
 class GraphCallbackManager:
-    """Tells each `GraphCallbackHandler` in turn."""
+    """Tells each `GraphCallbackHandler` in turn. `run_id` is the run's that it was made for, if that was said."""
 
-    def __init__(self, handlers: Iterable[Any]) -> None:
+    def __init__(self, handlers: Iterable[Any], run_id: UUID | None = None) -> None:
+        self.run_id = run_id
         self.handlers: Sequence[GraphCallbackHandler] = tuple(
             handler for handler in handlers if isinstance(handler, GraphCallbackHandler)
         )
@@ -133,11 +136,15 @@ def _handlers(config: RunnableConfig | None) -> Sequence[Any]:
     return callbacks if isinstance(callbacks, (list, tuple)) else callbacks.handlers
 
 
-def get_sync_graph_callback_manager_for_config(config: RunnableConfig | None) -> GraphCallbackManager:
+def get_sync_graph_callback_manager_for_config(
+    config: RunnableConfig | None, *, run_id: UUID | None = None
+) -> GraphCallbackManager:
     """The manager of the graph handlers among a config's callbacks."""
-    return GraphCallbackManager(_handlers(config))
+    return GraphCallbackManager(_handlers(config), run_id)
 
 
-def get_async_graph_callback_manager_for_config(config: RunnableConfig | None) -> AsyncGraphCallbackManager:
+def get_async_graph_callback_manager_for_config(
+    config: RunnableConfig | None, *, run_id: UUID | None = None
+) -> AsyncGraphCallbackManager:
     """The same, for async code."""
-    return AsyncGraphCallbackManager(_handlers(config))
+    return AsyncGraphCallbackManager(_handlers(config), run_id)

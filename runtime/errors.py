@@ -213,9 +213,9 @@ class UnknownInterruptError(Exception):
         super().__init__(message)
 
 
-def is_invalid_resume(exc: BaseException) -> bool:
+def is_invalid_resume(error: BaseException) -> bool:
     """True for the validation error of an answer that did not fit the interrupt's `response_schema`."""
-    return any(note == _INVALID_RESUME_NOTE for note in getattr(exc, "__notes__", ()))
+    return any(note == _INVALID_RESUME_NOTE for note in getattr(error, "__notes__", ()))
 
 
 _INVALID_RESUME_NOTE = "The answer does not fit the interrupt's response_schema. The interrupt still waits."

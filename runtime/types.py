@@ -98,15 +98,15 @@ def ensure_valid_checkpointer(checkpointer: Any) -> Checkpointer:
 # -- policies ---------------------------------------------------------------------------------------------------------
 
 
-def default_retry_on(error: Exception) -> bool:
+def default_retry_on(exc: Exception) -> bool:
     """True for errors that a second try may mend: lost connections, a server's 5xx, and what is no plain mistake."""
-    if isinstance(error, ConnectionError):
+    if isinstance(exc, ConnectionError):
         return True
-    kind = f"{type(error).__module__}.".split(".", 1)[0]
-    response = getattr(error, "response", None)
-    if kind in ("httpx", "requests") and type(error).__name__ in ("HTTPStatusError", "HTTPError"):
+    kind = f"{type(exc).__module__}.".split(".", 1)[0]
+    response = getattr(exc, "response", None)
+    if kind in ("httpx", "requests") and type(exc).__name__ in ("HTTPStatusError", "HTTPError"):
         return 500 <= getattr(response, "status_code", 500) < 600
-    return not isinstance(error, _MISTAKES)
+    return not isinstance(exc, _MISTAKES)
 
 
 _MISTAKES = (
@@ -251,9 +251,9 @@ class Interrupt:
         self.response_schema = response_schema
 
     @classmethod
-    def from_ns(cls, value: Any, ns: str) -> Interrupt:
+    def from_ns(cls, value: Any, ns: str, *, response_schema: Any = None) -> Interrupt:
         """The first interrupt of the task with this namespace."""
-        return cls(value=value, id=digest(ns))
+        return cls(value=value, id=digest(ns), response_schema=response_schema)
 
     @property
     def interrupt_id(self) -> str:

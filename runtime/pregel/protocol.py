@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from langchain_core.runnables.base import Runnable
@@ -12,8 +12,9 @@ from runtime.typing import ContextT, InputT, OutputT, StateT
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.graph import Graph as DrawableGraph
 
-    from runtime.types import StateSnapshot
+    from runtime.types import StateSnapshot, StateUpdate
 
 __all__ = ("PregelProtocol", "StreamChunk", "StreamProtocol")
 
@@ -35,11 +36,23 @@ class StreamProtocol:
 
 
 class PregelProtocol(Runnable[InputT, Any], Generic[StateT, ContextT, InputT, OutputT]):
-    """A graph: something that runs, streams, and keeps a state by thread."""
+    """A graph: something that runs, streams, can be drawn, and keeps a state by thread."""
+
+    @abstractmethod
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> DrawableGraph:
+        """Nodes and edges, to be drawn; nested graphs opened to the depth `xray`."""
+
+    @abstractmethod
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> DrawableGraph:
+        """The async twin of `get_graph`."""
 
     @abstractmethod
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """The state of a thread."""
+
+    @abstractmethod
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """The async twin of `get_state`."""
 
     @abstractmethod
     def get_state_history(
@@ -66,3 +79,17 @@ class PregelProtocol(Runnable[InputT, Any], Generic[StateT, ContextT, InputT, Ou
     @abstractmethod
     def update_state(self, config: RunnableConfig, values: Any, as_node: str | None = None) -> RunnableConfig:
         """Write to a thread's state."""
+
+    @abstractmethod
+    async def aupdate_state(self, config: RunnableConfig, values: Any, as_node: str | None = None) -> RunnableConfig:
+        """The async twin of `update_state`."""
+
+    @abstractmethod
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
+        """Write to a thread's state several times, each a superstep of its own."""
+
+    @abstractmethod
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """The async twin of `bulk_update_state`."""

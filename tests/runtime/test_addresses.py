@@ -1,6 +1,7 @@
 """A program finds every public name where LangGraph has it, once `langgraph` is `runtime` in its imports."""
 
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -39,6 +40,48 @@ def test_every_module_that_lists_its_names_is_here_and_so_are_the_names():
             ours = importlib.import_module(f"runtime.{path}")
             missing |= {f"{path}.{name}" for name in names if not hasattr(ours, name)}
     assert missing == NOT_HERE
+
+
+def called(path):
+    """The functions of a module's listed names, and the methods of its classes: theirs and ours."""
+    theirs, ours = importlib.import_module(f"langgraph.{path}"), importlib.import_module(f"runtime.{path}")
+    for name in getattr(theirs, "__all__", ()):
+        one, other = getattr(theirs, name), getattr(ours, name, None)
+        if inspect.isclass(one):
+            for method, function in vars(one).items():
+                if inspect.isfunction(function) and not method.startswith("_") and hasattr(other, method):
+                    yield f"{name}.{method}", function, getattr(other, method)
+        elif inspect.isfunction(one) and other is not None:
+            yield name, one, other
+
+
+def names_taken(function):
+    """The parameters that a call may name."""
+    found = inspect.signature(function).parameters.values()
+    return {one.name for one in found if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+
+
+def lost_names():
+    """The functions which a call may give an argument by name there, and not here."""
+    for path in public_modules():
+        try:
+            functions = [*called(path)]
+        except ImportError:
+            continue
+        for name, theirs, ours in functions:
+            if any(not one.startswith("_") for one in names_taken(theirs) - names_taken(ours)):
+                yield name
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_whatever_a_call_names_there_it_may_name_here():
+    assert {*lost_names()} == {
+        *(f"PregelProtocol.{way}" for way in ("invoke", "ainvoke", "stream", "astream")),  # a graph lists its options
+        *(
+            f"PregelProtocol.{way}" for way in ("bulk_update_state", "abulk_update_state")
+        ),  # "supersteps" in both graphs
+        *(f"Pregel.{way}" for way in ("stream_events", "astream_events")),  # the third format of streams
+    }
 
 
 def test_an_old_address_says_the_new_one():
