@@ -79,7 +79,7 @@ def test_whatever_a_call_names_there_it_may_name_here():
         *(f"PregelProtocol.{way}" for way in ("invoke", "ainvoke", "stream", "astream")),  # a graph lists its options
         *(
             f"PregelProtocol.{way}" for way in ("bulk_update_state", "abulk_update_state")
-        ),  # "supersteps" in both graphs
+        ),  # "supersteps" in a graph
         *(f"Pregel.{way}" for way in ("stream_events", "astream_events")),  # the third format of streams
     }
 
