@@ -6,6 +6,9 @@ written once:
     def test_a_node_writes_its_key(colour):
         assert colour.invoke(graph, {"x": 1}) == {"x": 2}
 
+`engine` is our runtime, then LangGraph, by the names that both share: what is seen of a graph, and done with it, must
+not depend on who compiled it.
+
 A test that asks for `postgres` gets the address of an empty database, on a server that the test run starts; one that
 is marked `browser` needs chromium. Where there is none it is skipped, with the reason; with CI=true it fails, because a
 check that nobody runs is no check.
@@ -20,6 +23,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import settings
 
+from tests.engines import Engine, engine_of
 from tests.postgres import MISSING, Server, installed, server
 
 # The same examples on every run, and no deadline: the machine may be busy.
@@ -149,3 +153,9 @@ def _jupyter_stays_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for folder in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
             patch.setenv(folder, str(home / folder.lower()))
         yield
+
+
+@pytest.fixture(params=["runtime", "langgraph"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Our runtime, then LangGraph, which is skipped where it is not installed."""
+    return engine_of(request.param)

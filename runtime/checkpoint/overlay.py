@@ -84,13 +84,28 @@ class Seen(NamedTuple):
         return (self.until is None or id < self.until) and (ns, id) not in self.covered
 
 
+def _contract(saver: type[Any]) -> type[Any]:
+    """The class of savers, of whichever engine, that a saver's class comes from."""
+    return next((each for each in saver.__mro__ if each.__name__ == BaseCheckpointSaver.__name__), BaseCheckpointSaver)
+
+
+def _beside(cls: type[Overlay], contract: type[Any]) -> type[Overlay]:
+    """The class itself, or one of its name that comes from the contract as well."""
+    return cls if issubclass(cls, contract) else type(cls.__name__, (cls, contract), {"__module__": cls.__module__})
+
+
 class Overlay(BaseCheckpointSaver[Any]):
     """Shows what `base` holds, never writes to it, and keeps what is done in `top`, by default in memory.
 
     Each may be a saver of ours, of LangGraph's or a third party's. The sync methods call theirs, and so do the async
     ones, but where a saver has none they call its sync methods from another thread. A `top` on a file may be gone on
     with later, over the same base. `revert` gives a thread back to the base.
+
+    Over a saver of LangGraph's it is one of LangGraph's, too, so that LangGraph compiles a graph on it.
     """
+
+    def __new__(cls, base: Any, top: Any = None) -> Overlay:
+        return super().__new__(_beside(cls, _contract(type(base))))
 
     def __init__(self, base: Any, top: Any = None) -> None:
         top = InMemorySaver(serde=getattr(base, "serde", None)) if top is None else top

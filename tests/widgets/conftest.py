@@ -1,10 +1,8 @@
-"""The two engines, and graphs that both of them run."""
+"""Graphs that both engines run."""
 
 from __future__ import annotations
 
-import importlib
 import operator
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -23,29 +21,6 @@ HOSTILE = [
 ]
 
 
-def _engine(name: str) -> SimpleNamespace:
-    graph = importlib.import_module(f"{name}.graph")
-    types = importlib.import_module(f"{name}.types")
-    saver = importlib.import_module(f"{name}.checkpoint.memory").InMemorySaver
-    words = {one: getattr(types, one) for one in ("Command", "Send", "interrupt", "Overwrite")}
-    return SimpleNamespace(
-        name=name,
-        StateGraph=graph.StateGraph,
-        START=graph.START,
-        END=graph.END,
-        MessagesState=graph.MessagesState,
-        add_messages=importlib.import_module(f"{name}.graph.message").add_messages,
-        InMemorySaver=saver,
-        **words,
-    )
-
-
-@pytest.fixture(params=["runtime", "langgraph"])
-def engine(request: pytest.FixtureRequest) -> Any:
-    """What makes and runs graphs; the test runs once with each."""
-    return _engine(request.param)
-
-
 class State(TypedDict, total=False):
     total: Annotated[int, operator.add]
     log: Annotated[list[str], operator.add]
@@ -57,13 +32,13 @@ def compiled(engine: Any) -> Any:
     """Makes a graph of nodes one after the other: `compiled(a=function, b=function)`."""
 
     def make(schema: type = State, saver: Any = None, **nodes: Any) -> Any:
-        graph = engine.StateGraph(schema)
-        before = engine.START
+        graph = engine.graph.StateGraph(schema)
+        before = engine.graph.START
         for name, node in nodes.items():
             graph.add_node(name, node)
             graph.add_edge(before, name)
             before = name
-        return graph.compile(checkpointer=saver or engine.InMemorySaver())
+        return graph.compile(checkpointer=saver or engine.memory.InMemorySaver())
 
     return make
 
@@ -79,7 +54,7 @@ def asks(compiled: Any, engine: Any) -> Any:
     """`draft`, then `approve`, which asks, then `send`, which logs the answer that `approve` got."""
 
     def approve(state: Any) -> Any:
-        return {"mood": str(engine.interrupt("Send it?"))}
+        return {"mood": str(engine.types.interrupt("Send it?"))}
 
     return compiled(draft=_says("draft"), approve=approve, send=lambda state: {"log": [f"sent: {state['mood']}"]})
 
@@ -89,19 +64,19 @@ def fans(engine: Any) -> Any:
     """Two nodes that ask at once, then `end`."""
 
     def icing(state: Any) -> Any:
-        return {"log": [f"icing {engine.interrupt('Which icing?')}"]}
+        return {"log": [f"icing {engine.types.interrupt('Which icing?')}"]}
 
     def filling(state: Any) -> Any:
-        return {"log": [f"filling {engine.interrupt('Which filling?')}"]}
+        return {"log": [f"filling {engine.types.interrupt('Which filling?')}"]}
 
-    graph = engine.StateGraph(State)
+    graph = engine.graph.StateGraph(State)
     graph.add_node("icing", icing)
     graph.add_node("filling", filling)
     graph.add_node("bake", _says("bake"))
     for name in ("icing", "filling"):
-        graph.add_edge(engine.START, name)
+        graph.add_edge(engine.graph.START, name)
     graph.add_edge(["icing", "filling"], "bake")
-    return graph.compile(checkpointer=engine.InMemorySaver())
+    return graph.compile(checkpointer=engine.memory.InMemorySaver())
 
 
 def _says(name: str) -> Any:

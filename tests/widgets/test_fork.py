@@ -151,7 +151,7 @@ def test_a_member_of_a_model_is_changed_alone(compiled: Any, press: Any) -> None
 
 
 def test_a_message_is_added_or_one_that_is_there_rewritten(compiled: Any, engine: Any, press: Any) -> None:
-    session = Session(compiled(engine.MessagesState, a=lambda state: {}, b=lambda state: {}), "t")
+    session = Session(compiled(engine.graph.MessagesState, a=lambda state: {}, b=lambda state: {}), "t")
     session.run({"messages": [("human", "Hello")]})
     widget = Fork(session, checkpoint=1)
     assert "Will be message 2. A message with a known id would replace that one." in drawn(widget)
@@ -255,10 +255,10 @@ def test_the_static_form_reads_without_a_kernel(widget: Fork) -> None:
 def test_hostile_values_and_names_are_shown_as_they_are(engine: Any, hostile: str, press: Any) -> None:
     if any(mark in hostile for mark in ":|"):
         pytest.skip("no engine takes a node of this name")
-    graph = engine.StateGraph(TypedDict("S", {"x": str, "d": dict}, total=False))
+    graph = engine.graph.StateGraph(TypedDict("S", {"x": str, "d": dict}, total=False))
     graph.add_node(hostile, lambda state: {})
-    graph.add_edge(engine.START, hostile)
-    session = Session(graph.compile(checkpointer=engine.InMemorySaver()), hostile)
+    graph.add_edge(engine.graph.START, hostile)
+    session = Session(graph.compile(checkpointer=engine.memory.InMemorySaver()), hostile)
     session.run({"x": hostile, "d": {hostile: hostile}})
     widget = Fork(session, checkpoint=0)
     press(widget, "edit", form={"0-0": f"{hostile}!"})

@@ -68,12 +68,12 @@ def waits(engine: Any, name: str) -> Session:
     """A thread that waits: its node, channel, value, question and own name are all `name`."""
 
     def node(state: Any) -> Any:
-        return {name: engine.interrupt({"question": name, name: name})}
+        return {name: engine.types.interrupt({"question": name, name: name})}
 
-    graph = engine.StateGraph(TypedDict("S", {name: str}, total=False))
+    graph = engine.graph.StateGraph(TypedDict("S", {name: str}, total=False))
     graph.add_node(name, node)
-    graph.add_edge(engine.START, name)
-    session = Session(graph.compile(checkpointer=engine.InMemorySaver()), name)
+    graph.add_edge(engine.graph.START, name)
+    session = Session(graph.compile(checkpointer=engine.memory.InMemorySaver()), name)
     session.run({name: name})
     return session
 

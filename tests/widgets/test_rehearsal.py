@@ -69,7 +69,7 @@ def test_an_edit_before_anything_ran_is_an_input(steps: Any) -> None:
 def test_an_overwrite_is_told_as_such(steps: Any, engine: Any, wrapped: str) -> None:
     session = Session(steps, "t")
     session.run({"total": 1})
-    value = {"__overwrite__": ["z"]} if wrapped == "mark" else engine.Overwrite(["z"])
+    value = {"__overwrite__": ["z"]} if wrapped == "mark" else engine.types.Overwrite(["z"])
     edit = session.fork(2, {"log": value})
     assert {one.how for one in edit.changes} == {"overwritten"}
     assert edit.checkpoint.values["log"] == ["z"]
@@ -110,7 +110,7 @@ def test_a_reducer_that_is_no_sum_is_named(compiled: Any) -> None:
 
 
 def test_messages_are_appended_or_replaced_by_id(engine: Any, compiled: Any) -> None:
-    session = Session(compiled(engine.MessagesState, a=lambda state: {}), "t")
+    session = Session(compiled(engine.graph.MessagesState, a=lambda state: {}), "t")
     session.run({"messages": [("human", "Hello")]})
     (old,) = session.values["messages"]
     (added,) = session.fork(1, {"messages": [("ai", "Hi")]}, dry_run=True).changes
@@ -128,12 +128,12 @@ def test_a_router_that_raises_refuses_the_edit(engine: Any) -> None:
     class Mood(TypedDict, total=False):
         mood: str
 
-    graph = engine.StateGraph(Mood)
+    graph = engine.graph.StateGraph(Mood)
     graph.add_node("a", lambda state: {"mood": "good"})
     graph.add_node("b", lambda state: {})
-    graph.add_edge(engine.START, "a")
+    graph.add_edge(engine.graph.START, "a")
     graph.add_conditional_edges("a", route, ["b"])
-    session = Session(graph.compile(checkpointer=engine.InMemorySaver()), "t")
+    session = Session(graph.compile(checkpointer=engine.memory.InMemorySaver()), "t")
     session.run({})
     with pytest.raises(EditRefused, match="KeyError"):
         session.fork(1, {"mood": "bad"})
@@ -170,13 +170,13 @@ def test_channels_kept_as_differences_are_copied_with_their_forebears(engine: An
     class Long(TypedDict):
         log: Annotated[list[str], delta(fold)]
 
-    graph = engine.StateGraph(Long)
+    graph = engine.graph.StateGraph(Long)
     for name in ("a", "b", "c"):
         graph.add_node(name, lambda state, name=name: {"log": [name]})
-    graph.add_edge(engine.START, "a")
+    graph.add_edge(engine.graph.START, "a")
     graph.add_edge("a", "b")
     graph.add_edge("b", "c")
-    session = Session(graph.compile(checkpointer=engine.InMemorySaver()), "t")
+    session = Session(graph.compile(checkpointer=engine.memory.InMemorySaver()), "t")
     session.run({"log": ["in"]})
     before = session.checkpoint(2)
     dry = session.fork(before, {"log": ["new"]}, dry_run=True)

@@ -90,7 +90,7 @@ class Credit(BaseModel):
 
 def test_a_typed_form_refuses_and_then_takes_an_answer(compiled: Any, engine: Any, press: Any) -> None:
     def ask(state: Any) -> Any:
-        return {"mood": repr(engine.interrupt("Fill it in", response_schema=Credit))}
+        return {"mood": repr(engine.types.interrupt("Fill it in", response_schema=Credit))}
 
     session = Session(compiled(ask=ask), "t")
     session.run({"total": 0})
@@ -104,7 +104,7 @@ def test_a_typed_form_refuses_and_then_takes_an_answer(compiled: Any, engine: An
 
 def test_arguments_are_edited_before_they_are_approved(compiled: Any, engine: Any, press: Any) -> None:
     def ask(state: Any) -> Any:
-        return {"mood": json.dumps(engine.interrupt({"name": "pay", "args": {"amount": 84.0, "to": "me"}}))}
+        return {"mood": json.dumps(engine.types.interrupt({"name": "pay", "args": {"amount": 84.0, "to": "me"}}))}
 
     session = Session(compiled(ask=ask), "t")
     session.run({"total": 0})
@@ -120,7 +120,7 @@ def test_two_actions_in_one_question_are_answered_together(compiled: Any, engine
     calls = [{"name": "pay", "args": {"n": 1}}, {"name": "mail", "args": {}}]
 
     def ask(state: Any) -> Any:
-        return {"mood": json.dumps(engine.interrupt({"action_requests": calls, "review_configs": []}))}
+        return {"mood": json.dumps(engine.types.interrupt({"action_requests": calls, "review_configs": []}))}
 
     session = Session(compiled(ask=ask), "t")
     session.run({"total": 0})
@@ -201,7 +201,7 @@ def test_a_node_that_raises_is_shown_and_can_be_tried_again(compiled: Any, engin
     broken = [True]
 
     def ask(state: Any) -> Any:
-        answer = engine.interrupt("Sure?")
+        answer = engine.types.interrupt("Sure?")
         if broken:
             raise ConnectionError("no <b>route</b>")
         return {"log": [f"{answer}"]}
@@ -239,7 +239,10 @@ def test_a_run_shows_its_progress_and_can_be_stopped(compiled: Any, engine: Any,
         assert go_on.wait(20)
         return {"log": ["slow"]}
 
-    session = Session(compiled(ask=lambda state: {"mood": engine.interrupt("Go?")}, slow=slow, last=says("last")), "t")
+    nodes = {"ask": lambda state: {"mood": engine.types.interrupt("Go?")}, "slow": slow, "last": says("last")}
+    session = Session(compiled(**nodes), "t")
+        compiled(ask=lambda state: {"mood": engine.types.interrupt("Go?")}, slow=slow, last=says("last")), "t"
+    )
     session.run({"total": 0})
     widget = Resume(session)
     widget._receive(widget, {"n": 1, "do": "choose", "with": {**place(widget), "choice": 0}}, [])
@@ -257,7 +260,7 @@ def test_a_run_shows_its_progress_and_can_be_stopped(compiled: Any, engine: Any,
 
 
 def test_a_breakpoint_asks_nobody_and_can_be_passed(engine: Any, steps: Any, press: Any) -> None:
-    graph = steps.builder.compile(checkpointer=engine.InMemorySaver(), interrupt_before=["b"])
+    graph = steps.builder.compile(checkpointer=engine.memory.InMemorySaver(), interrupt_before=["b"])
     widget = Resume(graph, "t")
     assert widget.words() == "No run yet"
     widget.session.run({"total": 1})
@@ -286,7 +289,7 @@ def test_the_static_form_reads_without_a_kernel(single: Resume) -> None:
 
 def test_hostile_questions_are_shown_as_they_are(compiled: Any, engine: Any, hostile: str, press: Any) -> None:
     value = {"name": hostile, "args": {hostile: hostile, "list": [hostile]}, "question": hostile}
-    session = Session(compiled(ask=lambda state: {"mood": str(engine.interrupt(value))}), hostile)
+    session = Session(compiled(ask=lambda state: {"mood": str(engine.types.interrupt(value))}), hostile)
     session.run({"total": 0, "log": [hostile]})
     widget = Resume(session)
     assert session.thread == hostile

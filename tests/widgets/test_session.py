@@ -48,7 +48,7 @@ def test_a_step_runs_one_superstep_and_keeps_its_checkpoint(steps: Any) -> None:
 
 
 def test_steps_pass_breakpoints_of_the_graph(engine: Any, steps: Any) -> None:
-    graph = steps.builder.compile(checkpointer=engine.InMemorySaver(), interrupt_before=["b"])
+    graph = steps.builder.compile(checkpointer=engine.memory.InMemorySaver(), interrupt_before=["b"])
     session = Session(graph, "t")
     session.run({"total": 1})
     assert session.words == "Stopped before b"
@@ -86,11 +86,11 @@ def test_a_config_without_a_thread_is_refused(steps: Any) -> None:
 
 
 def test_a_context_reaches_the_nodes(engine: Any) -> None:
-    graph = engine.StateGraph(dict, context_schema=dict)
+    graph = engine.graph.StateGraph(dict, context_schema=dict)
     seen = []
     graph.add_node("a", lambda state, runtime: seen.append(runtime.context))
-    graph.add_edge(engine.START, "a")
-    Session(graph.compile(checkpointer=engine.InMemorySaver()), "t", context={"who": "me"}).run({"x": 1})
+    graph.add_edge(engine.graph.START, "a")
+    Session(graph.compile(checkpointer=engine.memory.InMemorySaver()), "t", context={"who": "me"}).run({"x": 1})
     assert seen == [{"who": "me"}]
 
 
@@ -159,7 +159,7 @@ def test_an_answer_that_its_schema_forbids_is_refused_before_the_node_runs(compi
 
     def ask(state: Any) -> Any:
         starts.append(1)
-        return {"total": engine.interrupt("How many?", response_schema=int)}
+        return {"total": engine.types.interrupt("How many?", response_schema=int)}
 
     session = Session(compiled(ask=ask), "t")
     session.run({"total": 0})
@@ -183,7 +183,7 @@ def test_an_answer_that_the_node_refuses_leaves_the_question(compiled: Any, engi
             return n
 
     def ask(state: Any) -> Any:
-        return {"total": engine.interrupt("Even?", response_schema=Even).n}
+        return {"total": engine.types.interrupt("Even?", response_schema=Even).n}
 
     session = Session(compiled(ask=ask), "t")
     session.run({"total": 0})
@@ -193,13 +193,13 @@ def test_an_answer_that_the_node_refuses_leaves_the_question(compiled: Any, engi
 
 
 def test_a_question_in_a_nested_graph_names_its_path(engine: Any, compiled: Any) -> None:
-    inner = engine.StateGraph(dict)
-    inner.add_node("ask", lambda state: {"__root__": engine.interrupt("Deep?")})
-    inner.add_edge(engine.START, "ask")
-    outer = engine.StateGraph(dict)
+    inner = engine.graph.StateGraph(dict)
+    inner.add_node("ask", lambda state: {"__root__": engine.types.interrupt("Deep?")})
+    inner.add_edge(engine.graph.START, "ask")
+    outer = engine.graph.StateGraph(dict)
     outer.add_node("child", inner.compile())
-    outer.add_edge(engine.START, "child")
-    session = Session(outer.compile(checkpointer=engine.InMemorySaver()), "t")
+    outer.add_edge(engine.graph.START, "child")
+    session = Session(outer.compile(checkpointer=engine.memory.InMemorySaver()), "t")
     session.run({"x": 1})
     assert [(one.node, one.path) for one in session.pending] == [("ask", ("child", "ask"))]
 
@@ -502,12 +502,12 @@ def test_a_state_that_is_no_mapping_can_be_forked(engine: Any) -> None:
     import operator
     from typing import Annotated
 
-    graph = engine.StateGraph(Annotated[list, operator.add])
+    graph = engine.graph.StateGraph(Annotated[list, operator.add])
     graph.add_node("a", lambda state: ["a"])
     graph.add_node("b", lambda state: ["b"])
-    graph.add_edge(engine.START, "a")
+    graph.add_edge(engine.graph.START, "a")
     graph.add_edge("a", "b")
-    session = Session(graph.compile(checkpointer=engine.InMemorySaver()), "t")
+    session = Session(graph.compile(checkpointer=engine.memory.InMemorySaver()), "t")
     session.run(["x"])
     edit = session.fork(1, ["new"])
     assert [(one.label, one.after) for one in edit.changes] == [("state[2]", "new")]

@@ -18,9 +18,9 @@ class Order(BaseModel):
 
 def block(engine: Any, schema: Any, values: Any, overwrite: tuple[str, ...] = ()) -> ChannelForm:
     """The block of a state's only channel."""
-    graph = engine.StateGraph(schema)
+    graph = engine.graph.StateGraph(schema)
     graph.add_node("a", lambda state: {})
-    graph.add_edge(engine.START, "a")
+    graph.add_edge(engine.graph.START, "a")
     (found,) = channel_forms(graph.compile(), values, overwrite)
     return found
 
@@ -118,7 +118,7 @@ def chat(engine: Any) -> Any:
     messages = [HumanMessage("Hello", id="1"), AIMessage("Hi", id="2", tool_calls=[_call()])]
 
     def make(overwrite: bool = False) -> ChannelForm:
-        return block(engine, engine.MessagesState, {"messages": messages}, ("messages",) if overwrite else ())
+        return block(engine, engine.graph.MessagesState, {"messages": messages}, ("messages",) if overwrite else ())
 
     return make
 

@@ -4,13 +4,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from tests.workbench.engines import Engine, engine_of
-
-
-@pytest.fixture(params=["runtime", "langgraph"])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    """Our runtime, then LangGraph: what is seen of a graph must not depend on who compiled it."""
-    return engine_of(request.param)
+from tests.engines import Engine
 
 
 @pytest.fixture

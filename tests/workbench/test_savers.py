@@ -117,7 +117,7 @@ def test_a_saver_with_only_the_contracts_methods_is_listed(engine):
 
 def test_a_postgresql_database_is_only_read(postgres):
     from runtime.checkpoint.postgres import PostgresSaver
-    from tests.workbench.engines import engine_of
+    from tests.engines import engine_of
 
     with PostgresSaver.from_conn_string(postgres) as saver:
         saver.setup()

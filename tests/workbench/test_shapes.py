@@ -3,8 +3,8 @@ from collections import Counter
 
 import pytest
 
+from tests.engines import engine_of
 from tests.workbench import geometry
-from tests.workbench.engines import engine_of
 from tests.workbench.shapes import NAMES, build, load
 from workbench import draw, topology
 from workbench.drawing import of_shape

@@ -6,8 +6,8 @@ from typing import Annotated, TypedDict
 
 import pytest
 
+from tests.engines import engine_of
 from tests.workbench import events_of
-from tests.workbench.engines import engine_of
 from tests.workbench.geometry import Box
 from workbench import record, svg
 from workbench.recording import Recording

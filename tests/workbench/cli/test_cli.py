@@ -256,7 +256,7 @@ def test_a_thread_is_written_as_a_report(database, tmp_path):
 def test_a_report_made_with_the_graph_lacks_less_and_draws_it(engine, database, tmp_path):
     (tmp_path / "counts.py").write_text(
         "from importlib import import_module\n"
-        "from tests.workbench.engines import engine_of\n"
+        "from tests.engines import engine_of\n"
         "from tests.workbench.test_savers import fill\n"
         f"graph = fill(engine_of({engine.name!r}), import_module('{engine.name}.checkpoint.memory').InMemorySaver())\n"
     )
