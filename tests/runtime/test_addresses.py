@@ -77,9 +77,7 @@ def lost_names():
 def test_whatever_a_call_names_there_it_may_name_here():
     assert {*lost_names()} == {
         *(f"PregelProtocol.{way}" for way in ("invoke", "ainvoke", "stream", "astream")),  # a graph lists its options
-        *(
-            f"PregelProtocol.{way}" for way in ("bulk_update_state", "abulk_update_state")
-        ),  # "supersteps" in a graph
+        *(f"PregelProtocol.{way}" for way in ("bulk_update_state", "abulk_update_state")),  # "supersteps" in a graph
         *(f"Pregel.{way}" for way in ("stream_events", "astream_events")),  # the third format of streams
     }
 

@@ -241,8 +241,6 @@ def test_a_run_shows_its_progress_and_can_be_stopped(compiled: Any, engine: Any,
 
     nodes = {"ask": lambda state: {"mood": engine.types.interrupt("Go?")}, "slow": slow, "last": says("last")}
     session = Session(compiled(**nodes), "t")
-        compiled(ask=lambda state: {"mood": engine.types.interrupt("Go?")}, slow=slow, last=says("last")), "t"
-    )
     session.run({"total": 0})
     widget = Resume(session)
     widget._receive(widget, {"n": 1, "do": "choose", "with": {**place(widget), "choice": 0}}, [])
