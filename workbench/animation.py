@@ -60,7 +60,7 @@ class Animation(html.Shown):
             raise ValueError("Nothing can be animated: no superstep of this recording ran a task.")
         self.index = index
         self.ending = verdict(index, status, error)
-        self.drawing = of_shape(topology.of(graph))
+        self.drawing = of_shape(topology.of(overlay.shape(index, graph)))
 
     @property
     def svg(self) -> str:

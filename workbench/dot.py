@@ -303,7 +303,8 @@ def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None
     mark = Mark("node", node.id, node.kind, _title(node), classes=_classes(node, edges))
     if node.kind in ("start", "end"):
         side = "height" if made.across else "width"
-        wider = {side: f"{_TIGHT_END * edges / 72:.2f}"} if edges > _HUB else {}
+        least = 0.3 if made.across else 0.7
+        wider = {side: f"{max(least, _TIGHT_END * edges / 72):.2f}"} if edges > 2 else {}
         made.node(into, node.id, mark, **{**_terminal(node), **(_TIGHT["end"] if made.tight else {}), **wider})
         return
     wide = 0 if made.across or edges <= _HUB else (_TIGHT_END if made.tight else _END) * edges

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from workbench import topology
 from workbench.explain import sources_of
 from workbench.index import Index, Superstep, Task
 from workbench.moment import Moment
@@ -62,6 +64,52 @@ def lately(tasks: Iterable[Task]) -> dict[str, Answer]:
         newest = [task for task in group if task.superstep is group[-1].superstep]
         answer = _answer(newest)
         found[node] = _answer(group)._replace(status=answer.status)
+    return found
+
+
+def moves(index: Index) -> Counter[tuple[str, str]]:
+    """How often a write of one node woke another, over all runs at the top: by an edge, a router, a goto or a Send."""
+    found: Counter[tuple[str, str]] = Counter()
+    for run in index.roots:
+        posted: dict[str, Sequence[str]] = {}
+        for superstep in run.supersteps:
+            for task in superstep.tasks.values():
+                for trigger in task.planned.triggers if task.planned is not None else ():
+                    if trigger.channel.startswith("branch:to:"):
+                        found.update((node, task.node) for node in posted.get(trigger.channel, ()))
+            posted.update((change.channel, change.writers) for change in superstep.changes() if change.writers)
+            for write in superstep.updated.writes if superstep.updated is not None else ():
+                target = getattr(write.value, "node", None)
+                if write.channel == "__pregel_tasks" and isinstance(target, str):
+                    found[write.node, target] += 1
+    return found
+
+
+def shape(index: Index, graph: Any, counts: bool = False) -> Any:
+    """The graph's shape with the moves that its runs made and nothing declares; `graph` itself where it has no shape.
+
+    With `counts`: how often each way was taken and each node ran, and how long the node took in all.
+    """
+    try:
+        declared = topology.of(graph)
+    except TypeError:
+        return graph
+    key = f"shape {id(graph)}{' counted' if counts else ''}"
+    if key not in index.made:
+        made = moves(index)
+        index.made[key] = (declared.counted(made, _spent(index)) if counts else declared).observed(made)
+    return index.made[key]
+
+
+def _spent(index: Index) -> dict[str, tuple[int, float]]:
+    """For each node at the top: how many tasks ran, and how many seconds they took."""
+    found: dict[str, tuple[int, float]] = {}
+    for run in index.roots:
+        for superstep in run.supersteps:
+            for task in superstep.tasks.values():
+                if task.finished is not None and not task.hidden:
+                    times, seconds = found.get(task.node, (0, 0.0))
+                    found[task.node] = times + 1, seconds + (task.finished.duration or 0.0)
     return found
 
 

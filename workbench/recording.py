@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
-from workbench import ancestry, explain, frames, kept, moment, past, report, story, tree
+from workbench import ancestry, explain, frames, kept, moment, overlay, past, report, story, tree
 from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
+from workbench.drawing import Drawing, draw
 from workbench.frames import COLUMNS
 from workbench.index import Index, Run, is_state
 from workbench.lint import Findings, lint_run
@@ -26,7 +27,7 @@ from workbench.summary import Summary
 from workbench.timeline import Timeline
 
 if TYPE_CHECKING:
-    from workbench.drawing import Drawing
+    from workbench.dot import Direction
     from workbench.prose import Told
 
 __all__ = ("NOTHING", "Recording")
@@ -318,6 +319,15 @@ class Recording:
     def summary(self) -> Summary:
         """How the run ended, its drawing, and its supersteps as a table. A recording shows itself as this."""
         return Summary(self.index, self.status, self.error, self.thread, self.graph)
+
+    def drawing(self, *, counts: bool = False, direction: Direction | None = None) -> Drawing:
+        """The graph's drawing with what really happened: how each node ended, and, dotted, moves that nothing declares.
+
+        With `counts`: how often each way was taken and each node ran, and how long the node took in all.
+        """
+        tasks = [task for run in self.index.roots for superstep in run.supersteps for task in superstep.tasks.values()]
+        shape = overlay.shape(self.index, self.graph, counts)
+        return draw(shape, direction=direction).lay(overlay.lately(task for task in tasks if task.ran))
 
     def step(self, n: int) -> StepView:
         """One superstep: the drawing with what ran laid on it, and plan, execute and update in words."""

@@ -18,6 +18,8 @@ GAP = 11.0
 """How far two ends stand apart, in pixels, where their side has the room."""
 
 _CORNER = 7.0
+_SIGN = 14.0
+"""How much of a side the status sign on the upper left corner covers."""
 _NEAR = 4.0
 _REACH = 50.0
 _STEPS = 16
@@ -102,8 +104,7 @@ def apart(edges: Sequence[ET.Element], boxes: Mapping[str, Box], across: bool = 
                 found = _End(edge.tip(end)[axis], edge.slope(end, side), edge, end)
                 met.setdefault((name, side), []).append(found)
     for (name, side), found_there in met.items():
-        if len(found_there) > 1:
-            _along(found_there, boxes[name], side)
+        _along(found_there, boxes[name], side)
 
 
 def courses(edges: Sequence[ET.Element]) -> list[Point]:
@@ -157,6 +158,9 @@ def follow(edges: Sequence[ET.Element], moved: Sequence[tuple[Box, float]]) -> N
 def _along(ends: list[_End], box: Box, side: int) -> None:
     upright = side in (0, 2)
     low, high = (box[1], box[3]) if upright else (box[0], box[2])
+    size = high - low
+    low += min(_SIGN if side in (0, 1) else _CORNER, 0.42 * size)
+    high -= min(_CORNER, 0.2 * size)
     ends.sort(key=lambda one: (round(one.at / 4), one.slope))
     for one, place in zip(ends, places([one.at for one in ends], low, high), strict=True):
         if abs(place - one.at) > 0.5:
@@ -165,9 +169,7 @@ def _along(ends: list[_End], box: Box, side: int) -> None:
 
 
 def places(wished: Sequence[float], low: float, high: float) -> list[float]:
-    """Places in the order of the wished ones, near them, a gap apart, and between `low` and `high` but for corners."""
-    corner = min(_CORNER, (high - low) / 4)
-    low, high = low + corner, high - corner
+    """Places in the order of the wished ones, near them, a gap apart, and between `low` and `high`."""
     gap = min(GAP, (high - low) / (len(wished) - 1)) if len(wished) > 1 else 0.0
     # Without their gaps the places must only not fall: runs of those that do are set to their mean.
     runs: list[tuple[float, int]] = []

@@ -34,7 +34,7 @@ class StepView(html.Shown):
     @property
     def drawing(self) -> Drawing:
         """The graph's drawing with this superstep on it."""
-        return draw(self.graph).lay(
+        return draw(overlay.shape(self.index, self.graph)).lay(
             overlay.statuses(self.superstep.tasks.values()), overlay.lit(self.index, self.superstep)
         )
 
@@ -56,7 +56,8 @@ class StepView(html.Shown):
     def with_more(self, *more: str) -> Html:
         """The superstep as HTML, with more under its three moments, beside the drawing."""
         superstep = self.superstep
-        picture = inline(self.graph, overlay.statuses(superstep.tasks.values()), overlay.lit(self.index, superstep))
+        answers, lit = overlay.statuses(superstep.tasks.values()), overlay.lit(self.index, superstep)
+        picture = inline(overlay.shape(self.index, self.graph), answers, lit)
         heading = html.tag("h2", f"Superstep {self.step}")
         side = html.tag("div", heading, moments(self.index, superstep), *more, class_="grow stack")
         return html.tag("div", picture, side, class_="wb-pair")
@@ -110,10 +111,11 @@ class Strip(html.Shown):
             number = html.tag("span", str(superstep.step), class_="number")
             yield html.tag("div", number, " ", html.tag("span", time, class_="small quiet"), class_=end)
         yield html.tag("div", self._key(), class_="name small quiet")
+        shape = overlay.shape(self.index, self.graph)
         for superstep, end in zip(self.supersteps, ends, strict=True):
             lit = overlay.lit(self.index, superstep)
             answers = overlay.statuses(superstep.tasks.values())
-            yield html.tag("div", inline(self.graph, answers, lit, tight=True), class_=end)
+            yield html.tag("div", inline(shape, answers, lit, tight=True), class_=end)
         yield html.tag("div", "channel, after the step", class_="name small quiet")
         yield from (html.tag("div", class_=end) for end in ends)
         for name, marks in self.versions().items():

@@ -103,7 +103,8 @@ class Summary(html.Shown):
         )
         why, timeline, report = map(html.code, self.advice)
         go = html.tag("p", "Go on with ", why, ", ", timeline, " or ", report, ".", class_="wb-go")
-        picture = inline(self.graph, overlay.lately(task for one in self.supersteps for task in one.tasks.values()))
+        answers = overlay.lately(task for one in self.supersteps for task in one.tasks.values())
+        picture = inline(overlay.shape(self.index, self.graph), answers)
         side = html.tag("div", table, go if advice else "", class_="grow")
         return html.join([*head, html.tag("div", picture, side, class_="wb-pair")])
 

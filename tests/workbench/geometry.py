@@ -143,6 +143,12 @@ def faults(drawing: Any) -> list[str]:
         for node, box in inside
         if box.left < node.left or box.right > node.right
     ]
+    found += [
+        f"{line.source} → {line.target} ends under the sign of {node.name}"
+        for node in nodes
+        for line in edges
+        if drawing.corner == "left" and any(math.dist(tip, (node.left + 3, node.top + 3)) < 9 for tip in line.tips)
+    ]
     whole = canvas(root)
     found += [f"{box.name!r} is cut off" for box in (*nodes, *texts) if not _within(box, whole)]
     found += [
