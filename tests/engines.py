@@ -18,6 +18,7 @@ class Engine(NamedTuple):
     message: Any
     memory: Any
     cache: Any
+    managed: Any
 
     @property
     def ours(self) -> bool:
@@ -25,7 +26,17 @@ class Engine(NamedTuple):
         return self.name == "runtime"
 
 
-_PARTS = ("graph", "types", "pregel", "channels", "func", "graph.message", "checkpoint.memory", "cache.memory")
+_PARTS = (
+    "graph",
+    "types",
+    "pregel",
+    "channels",
+    "func",
+    "graph.message",
+    "checkpoint.memory",
+    "cache.memory",
+    "managed",
+)
 
 
 def engine_of(name: str) -> Engine:
