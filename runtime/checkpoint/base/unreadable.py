@@ -30,7 +30,8 @@ WRITE: Final = "the write to channel"
 class Reading:
     """A context in which stored bytes are read: what goes wrong there becomes an `UnreadableCheckpointError`.
 
-    `part` says what is being read. Errors of the classes in `passing` are not about the bytes, and pass.
+    `part` says what is being read, or what and its name. Errors of the classes in `passing` are not about the bytes:
+    they pass.
     """
 
     __slots__ = ("_key", "part")
@@ -39,7 +40,7 @@ class Reading:
 
     def __init__(self, thread_id: str, checkpoint_ns: str, checkpoint_id: str | None) -> None:
         self._key = (thread_id, checkpoint_ns, checkpoint_id or "the newest")
-        self.part = "the checkpoint itself"
+        self.part: str | tuple[str, str] = "the checkpoint itself"
 
     def __enter__(self) -> Self:
         return self
@@ -48,13 +49,14 @@ class Reading:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if isinstance(error, Exception) and not isinstance(error, (UnreadableCheckpointError, *self.passing)):
-            raise UnreadableCheckpointError(self.part, *self._key, _root(error)) from error
+            part = self.part if isinstance(self.part, str) else "{} {!r}".format(*self.part)
+            raise UnreadableCheckpointError(part, *self._key, _root(error)) from error
 
     def values(self, serde: Any, parts: Any, what: str = "the value of channel") -> list[Any]:
         """The values of these named pairs of tag and bytes, in their order."""
         values = []
         for name, pair in parts:
-            self.part = f"{what} {name!r}"
+            self.part = (what, name)
             values.append(serde.loads_typed(pair))
         return values
 
@@ -72,14 +74,14 @@ _VERSIONS: Final = frozenset((str, int, float))
 def checked_frame(frame: Any) -> dict[str, Any]:
     """A checkpoint that may lack its values; TypeError or KeyError where it has not the shape of one."""
     _map("the checkpoint", frame)
-    for name in ("channel_values", "channel_versions", "versions_seen"):
-        _map(name, frame.get(name) or {})
-    for name in ("id", "ts"):
-        if not isinstance(frame[name], str):
-            raise TypeError(f"{name} is a text, and not {type(frame[name]).__name__}")
-    for versions in (frame.get("channel_versions") or {}, *(frame.get("versions_seen") or {}).values()):
-        for kind in set(map(type, _map("the versions seen", versions).values())) - _VERSIONS:
-            raise TypeError(f"a version is a number or a text, and not {kind.__name__}")
+    values, versions, seen = frame.get("channel_values"), frame.get("channel_versions"), frame.get("versions_seen")
+    if not (isinstance(values or {}, dict) and isinstance(versions or {}, dict) and isinstance(seen or {}, dict)):
+        raise TypeError("channel_values, channel_versions and versions_seen are maps")
+    if not (isinstance(frame["id"], str) and isinstance(frame["ts"], str)):
+        raise TypeError("id and ts are texts")
+    for each in (versions, *seen.values()) if seen else (versions,):
+        if each and not _VERSIONS.issuperset(map(type, _map("the versions seen", each).values())):
+            raise TypeError("a version is a number or a text")
     return frame  # type: ignore[no-any-return]  # checked above
 
 

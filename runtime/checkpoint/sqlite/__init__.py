@@ -124,8 +124,8 @@ class SqliteSaver(BaseCheckpointSaver[str]):
         """
         listing = Listing.of(config, filter, before, limit)
         keys = self._on(lambda layout: listing.keys(layout, self.conn, self.serde))
-        while page := self._on(lambda layout: layout.page(self.conn, self.serde, keys)):
-            for found in page:
+        while keys:
+            for found in self._on(lambda layout: layout.page(self.conn, self.serde, keys)):
                 yield tuple_of(self.serde, found)
 
     def get_delta_channel_history(

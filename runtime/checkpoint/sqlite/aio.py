@@ -105,8 +105,8 @@ class AsyncSqliteSaver(LoopBound):
         """
         listing = Listing.of(config, filter, before, limit)
         keys = await self._on(lambda layout, db: listing.keys(layout, db, self.serde))
-        while page := await self._on(lambda layout, db: layout.page(db, self.serde, keys)):
-            for found in page:
+        while keys:
+            for found in await self._on(lambda layout, db: layout.page(db, self.serde, keys)):
                 yield tuple_of(self.serde, found)
 
     async def aget_delta_channel_history(

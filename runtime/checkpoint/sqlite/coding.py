@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,7 +12,7 @@ from runtime.checkpoint.base import CheckpointTuple, DeltaChannelHistory, DeltaW
 from runtime.checkpoint.base.arguments import coded, named
 from runtime.checkpoint.base.unreadable import WRITE
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Rows, Scope, write_rows
+from runtime.checkpoint.sqlite.layout import Found, Key, Layout, Pair, Rows, Scope, loaded, write_rows
 from runtime.checkpoint.sqlite.transaction import SqliteReading
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ def tuple_of(serde: SerializerProtocol, found: Found, config: RunnableConfig | N
     thread_id, ns, _ = found.key
     checkpoint = found.checkpoint
     with SqliteReading(*found.key) as reading:
-        values = reading.values(serde, found.values.items())
+        values = loaded(reading, serde, found.values)
         written = reading.values(serde, [(channel, pair) for _, channel, pair in found.writes], WRITE)
     inline = checkpoint.get("channel_values") or {}
-    checkpoint["channel_values"] = inline | dict(zip(found.values, values, strict=True))
+    checkpoint["channel_values"] = inline | values
     return CheckpointTuple(
         config or named(*found.key),
         checkpoint,  # type: ignore[arg-type]  # the keys of Checkpoint, and what else was stored with it
@@ -98,16 +98,16 @@ class Listing(NamedTuple):
         )
         return cls(scope, filter, limit)
 
-    def keys(self, layout: Layout, db: sqlite3.Connection, serde: SerializerProtocol) -> Iterator[Key]:
+    def keys(self, layout: Layout, db: sqlite3.Connection, serde: SerializerProtocol) -> list[Key]:
         """The checkpoints to give, newest first. The database is read now.
 
         Where a filter is to find so many, it looks at a page of the newest before it looks at all.
         """
         limit = self.limit
         if limit is not None and limit <= 0:
-            return iter(())
+            return []
         if not self.filter:
-            return iter([key for key, _ in layout.keys(db, self.scope, limit, with_metadata=False)])
+            return [key for key, _ in layout.keys(db, self.scope, limit, with_metadata=False)]
         found: list[Key] = []
         for page in (None,) if limit is None else (_PAGE + 2 * limit, None):
             rows = layout.keys(db, self.scope, page, with_metadata=True)
@@ -115,7 +115,7 @@ class Listing(NamedTuple):
             found = [*islice(matching, limit)]
             if page is not None and len(found) == limit:
                 break
-        return iter(found)
+        return found
 
     def _matches(self, layout: Layout, serde: SerializerProtocol, key: Key, pair: Pair) -> bool:
         with SqliteReading(*key) as reading:

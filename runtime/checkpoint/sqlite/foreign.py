@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection
-from typing import Any, ClassVar, Final
+from collections.abc import Collection, Mapping
+from typing import ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata
 from runtime.checkpoint.base.arguments import cannot_save
-from runtime.checkpoint.base.unreadable import checked_metadata
+from runtime.checkpoint.base.unreadable import checked_frame, checked_metadata
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows
+from runtime.checkpoint.sqlite.frame import Frame
+from runtime.checkpoint.sqlite.layout import Key, Known, Layout, Pair, Record, Rows
+from runtime.checkpoint.sqlite.tails import Stored
 from runtime.checkpoint.sqlite.transaction import explained
 
 _COLUMNS: Final = {
@@ -89,9 +91,10 @@ class ForeignLayout(Layout):
         metadata: CheckpointMetadata = checked_metadata(json.loads(pair[1])) if pair[1] else {}
         return metadata
 
-    def values(
-        self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
-    ) -> dict[str, Pair]:
+    def frame(self, serde: SerializerProtocol, pair: Pair) -> Frame:
+        return Frame(checked_frame(serde.loads_typed(pair)), {}, {})
+
+    def values(self, db: sqlite3.Connection, key: Key, asked: Mapping[str, Version], known: Known) -> dict[str, Stored]:
         return {}
 
     def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:

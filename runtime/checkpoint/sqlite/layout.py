@@ -10,9 +10,9 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -26,9 +26,11 @@ from runtime.checkpoint.base import (
     PendingWrite,
 )
 from runtime.checkpoint.base.outline import asking, checked_outline
-from runtime.checkpoint.base.unreadable import checked_frame, counted_channels
+from runtime.checkpoint.base.unreadable import counted_channels
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
+from runtime.checkpoint.sqlite.frame import Frame
+from runtime.checkpoint.sqlite.tails import Stored
 from runtime.checkpoint.sqlite.transaction import SqliteReading, explained, joining, reading, writing
 
 Pair = tuple[str, bytes]
@@ -45,7 +47,7 @@ class Found(NamedTuple):
     parent_id: str | None
     checkpoint: dict[str, Any]
     metadata: CheckpointMetadata
-    values: dict[str, Pair]
+    values: dict[str, Stored]
     writes: list[tuple[str, str, Pair]]
 
 
@@ -80,12 +82,17 @@ class Scope(NamedTuple):
 _WRITE_COLUMNS: Final = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"
 
 
+_READ_COLUMNS: Final = "task_id, channel, type, value, task_path, idx"
+
 Rows = Sequence[tuple[Any, ...]]
+
+Known = dict[tuple[str, str, str, Version], Stored | None]
+"""What was read of values so far, by thread, namespace, channel and version; None where nothing is stored."""
 
 # SQLite before 3.32 takes 999 values in a statement.
 ROWS_AT_ONCE: Final = 100
 
-# A list reads so many checkpoints in one go, or fewer whose values are large.
+# A list reads so many checkpoints in one go, or fewer that hold so many bytes and more than twice what the first holds.
 _MOST_AT_ONCE: Final = 16
 _BYTES_AT_ONCE: Final = 250_000
 
@@ -127,6 +134,14 @@ class Layout(ABC):
     def __init__(self) -> None:
         self.gathers = False
         """True while several calls go into one transaction."""
+        space = "WHERE thread_id = ? AND checkpoint_ns = ?"
+        columns = f"checkpoint_id, parent_checkpoint_id, type, checkpoint, {self.metadata_type}, metadata"
+        self._newest = f"SELECT {columns} FROM {self.checkpoints} {space} ORDER BY checkpoint_id DESC LIMIT 1"
+        self._one = f"SELECT {columns} FROM {self.checkpoints} {space} AND checkpoint_id = ?"
+        self._beside = f"SELECT {_READ_COLUMNS} FROM {self.writes} {space} AND checkpoint_id = ?"
+        some = f"{space} AND checkpoint_id IN ({{}}) ORDER BY checkpoint_id DESC"
+        self.some = f"SELECT {columns} FROM {self.checkpoints} {some}"
+        self.beside_some = f"SELECT {_READ_COLUMNS}, checkpoint_id FROM {self.writes} {some}"
 
     def writing(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
         """The transaction of one call."""
@@ -183,18 +198,20 @@ class Layout(ABC):
     def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         """Store a checkpoint; one of the same id is replaced. `last` are writes to store with it."""
 
-    def met(self, key: Key, checkpoint: Mapping[str, Any]) -> None:  # noqa: B027 - most layouts need not know
-        """A checkpoint, without the values that are stored apart, was read: others may be stored after it."""
+    @abstractmethod
+    def frame(self, serde: SerializerProtocol, pair: Pair) -> Frame:
+        """What the bytes of a checkpoint's own row say of it."""
+
+    def met(self, key: Key, frame: Frame) -> None:  # noqa: B027 - most layouts need not know
+        """A checkpoint was read: others may be stored after it."""
 
     @abstractmethod
     def load_metadata(self, serde: SerializerProtocol, pair: Pair) -> CheckpointMetadata:
         """The metadata that were stored."""
 
     @abstractmethod
-    def values(
-        self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
-    ) -> dict[str, Pair]:
-        """The values that are stored apart from their checkpoint, of all channels or of these."""
+    def values(self, db: sqlite3.Connection, key: Key, asked: Mapping[str, Version], known: Known) -> dict[str, Stored]:
+        """The values that are stored apart, of these channels at these versions; all that is read gets known."""
 
     @abstractmethod
     def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:
@@ -221,20 +238,28 @@ class Layout(ABC):
         with explained(db, "read", thread_id, id), reading(db):
             return self._find(db, serde, thread_id, ns, id)
 
-    def page(self, db: sqlite3.Connection, serde: SerializerProtocol, keys: Iterator[Key]) -> list[Found]:
-        """Some of these checkpoints, as of one moment: so many as are not too large together. Empty at the end."""
+    def page(self, db: sqlite3.Connection, serde: SerializerProtocol, keys: list[Key]) -> list[Found]:
+        """The first of these checkpoints, as of one moment, and their keys are taken off the list.
+
+        They are so many as are not too large together. What has been deleted meanwhile is left out.
+        """
+        page, count, size, most = keys[:_MOST_AT_ONCE], 0, 0, _BYTES_AT_ONCE
         found: list[Found] = []
-        size = 0
-        with reading(db):
-            for key in keys:
-                with explained(db, "read", key[0], key[2]):
-                    each = self._find(db, serde, *key)
-                if each is not None:
-                    found.append(each)
-                    pairs: list[tuple[Any, Any]] = [*each.values.values(), *(pair for _, _, pair in each.writes)]
-                    size += sum(len(data) for _, data in pairs if isinstance(data, bytes))  # all of them, if undamaged
-                    if len(found) == _MOST_AT_ONCE or size > _BYTES_AT_ONCE:
-                        break
+        known: Known = {}
+        with explained(db, "read") as doing, reading(db), closing(_Streams(self, db, page)) as streams:
+            while count < len(page) and size <= most:
+                key = page[count]
+                count += 1
+                doing.thread_id, _, doing.checkpoint_id = key
+                row, writes, before = streams.row(key), streams.writes(key), len(known)
+                if row is not None:
+                    found.append(self._found(db, serde, key, row, writes, known))
+                    size += _size(row[3]) + sum([_size(write[3]) for write in writes])
+                    if len(known) > before:
+                        size += sum(_size(each.data) for each in islice(known.values(), before, None) if each)
+                    if len(found) == 1:
+                        most = max(most, 2 * size)  # the others share most of what the first one holds, or are two
+        del keys[:count]
         return found
 
     def _find(
@@ -244,13 +269,21 @@ class Layout(ABC):
         if row is None:
             return None
         key = (thread_id, ns, row[0])
+        return self._found(db, serde, key, row, db.execute(self._beside, key).fetchall(), {})
+
+    def _found(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, key: Key, row: Any, writes: list[Any], known: Known
+    ) -> Found:
+        """A checkpoint of its row, those of its writes, and its values."""
         with SqliteReading(*key) as at:
-            checkpoint = checked_frame(serde.loads_typed(row[2:4]))
-            self.met(key, checkpoint)
+            frame = self.frame(serde, row[2:4])
+            self.met(key, frame)
             at.part = "the metadata"
             metadata = self.load_metadata(serde, row[4:6])
             at.part = "a value"
-            return Found(key, row[1], checkpoint, metadata, self.values(db, key, checkpoint), self._writes(db, key))
+            values = self.values(db, key, frame.apart, known) if frame.apart else {}
+            at.part = "a write"
+            return Found(key, row[1], frame.checkpoint, metadata, values, _in_order(writes))
 
     def keys(
         self, db: sqlite3.Connection, scope: Scope, limit: int | None, *, with_metadata: bool
@@ -264,22 +297,21 @@ class Layout(ABC):
                 spaces = [scope._replace(ns=ns) for ns in self._namespaces(db, scope.thread_id)]
                 found = [each for s in spaces for each in self.keys(db, s, limit, with_metadata=with_metadata)]
             return sorted(found, key=lambda each: each[0][2], reverse=True)[:limit]
-        limits = [
-            ("thread_id = ?", scope.thread_id),
-            ("checkpoint_ns = ?", scope.ns),
-            ("checkpoint_id = ?", scope.checkpoint_id),
-            ("checkpoint_id < ?", scope.before),
-        ]
-        asked = [(test, value) for test, value in limits if value is not None]
-        metadata = f"{self.metadata_type}, metadata" if with_metadata else "'', x''"
-        statement = f"SELECT thread_id, checkpoint_ns, checkpoint_id, {metadata} FROM {self.checkpoints}"
-        if asked:
-            statement += " WHERE " + " AND ".join(test for test, _ in asked)
-        statement += " ORDER BY checkpoint_id DESC LIMIT ?"
-        values = [value for _, value in asked]
+        values = [value for value in scope if value is not None]
+        statement = self._lists(tuple(value is not None for value in scope), with_metadata)
         with explained(db, "list", scope.thread_id, scope.checkpoint_id):
             rows = db.execute(statement, (*values, -1 if limit is None else limit)).fetchall()
         return [(row[:3], row[3:5]) for row in rows]
+
+    @lru_cache(maxsize=64)  # noqa: B019 - there are few layouts, and they live long
+    def _lists(self, given: tuple[bool, ...], with_metadata: bool) -> str:
+        """The statement that lists the checkpoints of a scope, of which these fields are given."""
+        tests = ("thread_id = ?", "checkpoint_ns = ?", "checkpoint_id = ?", "checkpoint_id < ?")
+        asked = [test for test, is_given in zip(tests, given, strict=True) if is_given]
+        metadata = f"{self.metadata_type}, metadata" if with_metadata else "'', x''"
+        where = f" WHERE {' AND '.join(asked)}" if asked else ""
+        columns = f"thread_id, checkpoint_ns, checkpoint_id, {metadata}"
+        return f"SELECT {columns} FROM {self.checkpoints}{where} ORDER BY checkpoint_id DESC LIMIT ?"
 
     def thread_ids(self, db: sqlite3.Connection) -> list[str]:
         """The threads that are kept."""
@@ -302,14 +334,14 @@ class Layout(ABC):
             for row in db.execute(statement, (thread_id,)):
                 ns, id, parent_id = row[:3]
                 with SqliteReading(thread_id, ns, id) as at:
-                    checkpoint = checked_frame(serde.loads_typed(row[3:5]))
-                    versions = checkpoint.get("channel_versions") or {}
-                    apart = {name for name, version in versions.items() if (ns, name, version) in stored}
-                    held = frozenset(apart | (checkpoint.get("channel_values") or {}).keys())
+                    frame = self.frame(serde, row[3:5])
+                    apart = {name for name, version in frame.apart.items() if (ns, name, version) in stored}
+                    held = frozenset(apart | (frame.checkpoint.get("channel_values") or {}).keys())
                     at.part = "the metadata"
                     metadata = self.load_metadata(serde, row[5:7])
                     asks = asking(writes.get((ns, id), ()))
-                    found.append(checked_outline(Outline(ns, id, parent_id, checkpoint["ts"], metadata, held, asks)))
+                    ts = frame.checkpoint["ts"]
+                    found.append(checked_outline(Outline(ns, id, parent_id, ts, metadata, held, asks)))
         return found
 
     def write_rows(self, db: sqlite3.Connection, key: Key) -> Rows:
@@ -331,9 +363,12 @@ class Layout(ABC):
         walk = DeltaWalk(channels)
         with explained(db, "read", thread_id, id), reading(db):
             row = self._row(db, thread_id, ns, id)
-            for key, checkpoint in () if row is None else self._ancestors(db, serde, thread_id, ns, row[1]):
-                writes: list[PendingWrite] = [write for write in self._writes(db, key) if write[1] in walk.open]
-                walk.visit(writes, self._held(db, serde, key, checkpoint, walk.open))
+            for key, frame in () if row is None else self._ancestors(db, serde, thread_id, ns, row[1]):
+                rows = [row for row in db.execute(self._beside, key) if row[1] in walk.open]
+                with SqliteReading(*key) as at:
+                    at.part = "a write"
+                    writes: list[PendingWrite] = [*_in_order(rows)]
+                walk.visit(writes, self._held(db, serde, key, frame, walk.open))
                 if not walk.open:
                     break
         return walk
@@ -408,50 +443,33 @@ class Layout(ABC):
 
     def _row(self, db: sqlite3.Connection, thread_id: str, ns: str, id: str | None) -> Any:
         """A checkpoint's id, parent, and the tags and bytes of frame and metadata."""
-        statement = (
-            f"SELECT checkpoint_id, parent_checkpoint_id, type, checkpoint, {self.metadata_type}, metadata"
-            f" FROM {self.checkpoints} WHERE thread_id = ? AND checkpoint_ns = ?"
-        )
         if id is None:
-            newest = statement + " ORDER BY checkpoint_id DESC LIMIT 1"
-            return db.execute(newest, (thread_id, ns)).fetchone()
-        return db.execute(statement + " AND checkpoint_id = ?", (thread_id, ns, id)).fetchone()
-
-    def _writes(self, db: sqlite3.Connection, key: Key) -> list[tuple[str, str, Pair]]:
-        rows = db.execute(
-            f"SELECT task_id, channel, type, value FROM {self.writes}"
-            " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY task_path, task_id, idx",
-            key,
-        )
-        return [(task_id, channel, (tag, value)) for task_id, channel, tag, value in rows]
+            return db.execute(self._newest, (thread_id, ns)).fetchone()
+        return db.execute(self._one, (thread_id, ns, id)).fetchone()
 
     def _ancestors(
         self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
-    ) -> Iterator[tuple[Key, dict[str, Any]]]:
+    ) -> Iterator[tuple[Key, Frame]]:
         """This checkpoint, its parent, and so on, as far as they are kept."""
         met: set[str] = set()
         while id is not None and id not in met and (row := self._row(db, thread_id, ns, id)) is not None:
             with SqliteReading(thread_id, ns, id):
-                checkpoint = checked_frame(serde.loads_typed(row[2:4]))
-            yield (thread_id, ns, id), checkpoint
+                frame = self.frame(serde, row[2:4])
+            yield (thread_id, ns, id), frame
             met.add(id)
             id = row[1]
 
     def _held(
-        self,
-        db: sqlite3.Connection,
-        serde: SerializerProtocol,
-        key: Key,
-        checkpoint: dict[str, Any],
-        channels: Collection[str],
+        self, db: sqlite3.Connection, serde: SerializerProtocol, key: Key, frame: Frame, channels: Collection[str]
     ) -> dict[str, Any]:
         """The values that the checkpoint holds of these channels."""
-        inline = checkpoint.get("channel_values") or {}
+        inline = frame.checkpoint.get("channel_values") or {}
         held = {channel: inline[channel] for channel in channels if channel in inline}
+        asked = {channel: frame.apart[channel] for channel in channels if channel in frame.apart}
         with SqliteReading(*key) as at:
             at.part = "a value"
-            apart = self.values(db, key, checkpoint, channels)
-            return held | dict(zip(apart, at.values(serde, apart.items()), strict=True))
+            apart = self.values(db, key, asked, {})
+            return held | loaded(at, serde, apart)
 
     def _needed(self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str) -> set[str]:
         """The newest checkpoint, and the ancestors whose writes its delta channels are made of."""
@@ -460,9 +478,9 @@ class Layout(ABC):
             at.part = "the metadata"
             waiting = set(counted_channels(self.load_metadata(serde, row[4:6])))
         needed = {row[0]}
-        for key, checkpoint in self._ancestors(db, serde, thread_id, ns, row[0]):
+        for key, frame in self._ancestors(db, serde, thread_id, ns, row[0]):
             needed.add(key[2])
-            waiting -= self._held(db, serde, key, checkpoint, waiting).keys()
+            waiting -= self._held(db, serde, key, frame, waiting).keys()
             if not waiting:
                 break
         return needed
@@ -488,3 +506,76 @@ class Layout(ABC):
         for table in (self.writes, self.checkpoints):
             db.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))
         self.drop_values(db, thread_id)
+
+
+class _Streams:
+    """The rows of checkpoints and of their writes, newest first in each namespace, read as far as they are asked for.
+
+    What is large is not read before it is the turn of its checkpoint.
+    """
+
+    def __init__(self, layout: Layout, db: sqlite3.Connection, keys: Sequence[Key]) -> None:
+        ids: dict[tuple[str, str], list[str]] = {}
+        for thread_id, ns, id in keys:
+            ids.setdefault((thread_id, ns), []).append(id)
+        self._rows = {space: _Stream(db, layout.some, space, some, 0) for space, some in ids.items()}
+        self._writes = {space: _Stream(db, layout.beside_some, space, some, -1) for space, some in ids.items()}
+
+    def row(self, key: Key) -> Any:
+        """A checkpoint's own row; None where there is none."""
+        rows = self._rows[key[:2]].of(key[2])
+        return rows[0] if rows else None
+
+    def writes(self, key: Key) -> list[Any]:
+        """The rows of a checkpoint's writes."""
+        return self._writes[key[:2]].of(key[2])
+
+    def close(self) -> None:
+        """Read no further."""
+        for stream in (*self._rows.values(), *self._writes.values()):
+            stream.cursor.close()
+
+
+class _Stream:
+    """Rows of some checkpoints of a namespace, newest first; `at` is the place of a checkpoint's id in them."""
+
+    __slots__ = ("_at", "_next", "cursor")
+
+    def __init__(
+        self, db: sqlite3.Connection, statement: str, space: tuple[str, str], ids: Sequence[str], at: int
+    ) -> None:
+        self.cursor = db.execute(statement.format(", ".join("?" * len(ids))), (*space, *ids))
+        self._next = self.cursor.fetchone()
+        self._at = at
+
+    def of(self, id: str) -> list[Any]:
+        """The rows of this checkpoint; each is asked for once, in their order."""
+        rows = []
+        while self._next is not None and self._next[self._at] == id:
+            rows.append(self._next)
+            self._next = self.cursor.fetchone()
+        return rows
+
+
+def loaded(at: SqliteReading, serde: SerializerProtocol, values: Mapping[str, Stored]) -> dict[str, Any]:
+    """The values that are stored apart, by their channel."""
+    found = {}
+    for channel, stored in values.items():
+        at.part = ("the value of channel", channel)
+        found[channel] = stored.load(serde)
+    return found
+
+
+def _in_order(writes: list[Any]) -> list[tuple[str, str, Pair]]:
+    """The writes of rows, by the paths of their tasks, the tasks, and their places."""
+    if len(writes) > 1:
+        writes.sort(key=_place)
+    return [(row[0], row[1], (row[2], row[3])) for row in writes]
+
+
+def _place(row: Any) -> Any:
+    return row[4], row[0], row[5]
+
+
+def _size(data: Any) -> int:
+    return len(data) if isinstance(data, bytes) else 0  # what is damaged is no bytes

@@ -21,19 +21,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckpoint
 from runtime.checkpoint.base.arguments import cannot_save
-from runtime.checkpoint.base.unreadable import checked_frame, checked_metadata
+from runtime.checkpoint.base.unreadable import checked_metadata
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
-from runtime.checkpoint.sqlite.layout import Key, Layout, Pair, Record, Rows, insert_rows
-from runtime.checkpoint.sqlite.tails import Chain, Piece, grown, split
+from runtime.checkpoint.sqlite.frame import Frame, framed, unframed
+from runtime.checkpoint.sqlite.layout import Key, Known, Layout, Pair, Record, Rows, insert_rows
+from runtime.checkpoint.sqlite.tails import Chain, Piece, Stored, grown, header_size
 from runtime.checkpoint.sqlite.transaction import SqliteReading, explained, joining
 
-LAYOUT_VERSION: Final = 1
+LAYOUT_VERSION: Final = 2
 
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS pregel_layout (version INTEGER NOT NULL)",
@@ -43,7 +44,7 @@ _TABLES: Final = (
         PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))""",
     """CREATE TABLE IF NOT EXISTS pregel_values (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, channel TEXT NOT NULL, version NOT NULL,
-        type TEXT NOT NULL, head BLOB NOT NULL, base, rest BLOB NOT NULL,
+        type TEXT NOT NULL, base, value BLOB NOT NULL,
         PRIMARY KEY (thread_id, checkpoint_ns, version, channel))""",
     """CREATE TABLE IF NOT EXISTS pregel_writes (
         thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL,
@@ -53,12 +54,17 @@ _TABLES: Final = (
 
 _ONE: Final = "thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
 
-_FIELDS: Final = "channel, version, type, head, base, rest"
+_FIELDS: Final = "channel, version, type, base, value"
 
 _INSERT: Final = f"INSERT OR IGNORE INTO pregel_values (thread_id, checkpoint_ns, {_FIELDS})"
 
 # SQLite before 3.32 takes 999 values in a statement.
 _CHANNELS_AT_ONCE: Final = 300
+
+# A statement copies a value twice, and what is longer than this many bytes costs more than opening it by itself.
+_LARGE: Final = 100_000
+
+_READ: Final = f"type, base, CASE WHEN length(value) < {_LARGE} THEN value END, rowid"
 
 # The last bodies of so many growing lists are kept in memory.
 _MOST_CHAINS: Final = 32
@@ -112,19 +118,20 @@ class OurLayout(Layout):
         new: Collection[str],
     ) -> Record:
         values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
-        small = {channel: value for channel, value in values.items() if is_small(value)}
-        chosen, others = list[tuple[str, Version, Pair]](), list[tuple[str, Version, Pair]]()
+        small = {channel: value for channel, value in values.items() if is_small(value) and channel in versions}
+        loose = {} if len(small) == len(values) else {name: values[name] for name in values if name not in versions}
+        chosen: list[tuple[str, Version, Pair]] = []
+        others: list[tuple[str, Version, Pair]] = []
         try:
-            for channel in values.keys() & versions.keys() - small.keys():  # the caller may not say all that is new
-                item = (channel, versions[channel], serde.dumps_typed(values[channel]))
-                (chosen if channel in new else others).append(item)
-            inline = {channel: values[channel] for channel in values.keys() - versions.keys()} | small
-            frame = serde.dumps_typed({**checkpoint, "channel_values": inline})
+            for channel in () if len(small) == len(values) else values:
+                if channel not in small and channel not in loose:
+                    item = (channel, versions[channel], serde.dumps_typed(values[channel]))
+                    (chosen if channel in new else others).append(item)  # the caller may not say all that is new
+            frame = serde.dumps_typed(framed(checkpoint, small, loose))
         except TypeError as error:
             raise cannot_save(serde, values.items(), key[0], error) from error
         run_id = _text(metadata.get("run_id"))
-        at_hand = {channel: value for channel, value in small.items() if channel in versions}
-        return Record(key, parent_id, frame, serde.dumps_typed(metadata), run_id, chosen, others, small=at_hand)
+        return Record(key, parent_id, frame, serde.dumps_typed(metadata), run_id, chosen, others, small=small)
 
     def kept(
         self,
@@ -135,7 +142,8 @@ class OurLayout(Layout):
         metadata: CheckpointMetadata,
     ) -> Record:
         values, new = checkpoint.values, checkpoint.new
-        small, chosen = dict[str, Any](), list[tuple[str, Version, Pair]]()
+        small: dict[str, Any] = {}
+        chosen: list[tuple[str, Version, Pair]] = []
         try:
             for channel, value in values.items():
                 if is_small(value):
@@ -145,25 +153,30 @@ class OurLayout(Layout):
         except TypeError as error:
             raise cannot_save(serde, values.items(), key[0], error) from error
 
-        def framed(before: Mapping[str, Any]) -> tuple[Pair, Mapping[str, Any]]:
-            inline = {channel: value for channel, value in before.items() if channel not in new} | small
-            return serde.dumps_typed(checkpoint._replace(values=inline).whole()), inline
+        def after(before: Mapping[str, Any]) -> tuple[Pair, Mapping[str, Any]]:
+            whole = checkpoint.whole()
+            versions = whole["channel_versions"]
+            inline = {name: before[name] for name in before if name not in new and name in versions} | small
+            return serde.dumps_typed(framed(whole, inline, {})), inline
 
         def completed(parent: Pair | None) -> tuple[Pair, Mapping[str, Any]]:
             if parent is None:
-                return framed({})
+                return after({})
             with SqliteReading(*key[:2], parent_id):
-                return framed(_with_versions(checked_frame(serde.loads_typed(parent))))
+                return after(self.frame(serde, parent).small)
 
         stored, run_id = serde.dumps_typed(metadata), _text(metadata.get("run_id"))
         before = {} if parent_id is None else self._small.get((*key[:2], parent_id))
         if before is None:
             return Record(key, parent_id, ("", b""), stored, run_id, chosen, (), completed)
-        frame, inline = framed(before)
+        frame, inline = after(before)
         return Record(key, parent_id, frame, stored, run_id, chosen, (), small=inline)
 
-    def met(self, key: Key, checkpoint: Mapping[str, Any]) -> None:
-        self._keep_at_hand(key, _with_versions(checkpoint))
+    def frame(self, serde: SerializerProtocol, pair: Pair) -> Frame:
+        return unframed(serde.loads_typed(pair))
+
+    def met(self, key: Key, frame: Frame) -> None:
+        self._keep_at_hand(key, frame.small)
 
     def put(self, db: sqlite3.Connection, record: Record, last: Rows | None = None) -> None:
         thread_id, ns, id = record.key
@@ -181,7 +194,7 @@ class OurLayout(Layout):
                     db,
                     _INSERT,
                     [
-                        (thread_id, ns, channel, version, tag, b"", None, data)
+                        (thread_id, ns, channel, version, tag, None, data)
                         for channel, version, (tag, data) in record.others
                     ],
                 )
@@ -201,19 +214,17 @@ class OurLayout(Layout):
         metadata: CheckpointMetadata = checked_metadata(serde.loads_typed(pair))
         return metadata
 
-    def values(
-        self, db: sqlite3.Connection, key: Key, checkpoint: dict[str, Any], channels: Collection[str] | None = None
-    ) -> dict[str, Pair]:
-        versions, inline = checkpoint.get("channel_versions") or {}, checkpoint.get("channel_values") or {}
-        if channels is None and versions.keys() <= inline.keys():
-            return {}
-        names = versions if channels is None else channels
-        asked = [(name, versions[name]) for name in names if name in versions and name not in inline]
-        found: dict[str, Pair] = {}
-        for start in range(0, len(asked), _CHANNELS_AT_ONCE):
-            for channel, tag, piece in _pieces(db, key, asked[start : start + _CHANNELS_AT_ONCE]):
-                found[channel] = (tag, _whole(db, (*key[:2], channel), piece))
-        return {channel: found[channel] for channel, _ in asked if channel in found}
+    def values(self, db: sqlite3.Connection, key: Key, asked: Mapping[str, Version], known: Known) -> dict[str, Stored]:
+        space = key[:2]
+        open = [item for item in asked.items() if (*space, *item) not in known]
+        for start in range(0, len(open), _CHANNELS_AT_ONCE):
+            part = open[start : start + _CHANNELS_AT_ONCE]
+            known.update(dict.fromkeys([(*space, *item) for item in part]))
+            for channel, version, *row in _rows_of(db, space, part):
+                after = None if row[1] is None else _after(db, (*space, channel), row[1], known)
+                known[*space, channel, version] = _stored(db, row, after)
+        found = {channel: known[*space, channel, version] for channel, version in asked.items()}
+        return {channel: stored for channel, stored in found.items() if stored is not None}
 
     def stored(self, db: sqlite3.Connection, thread_id: str) -> set[tuple[str, str, Version]]:
         return set(
@@ -226,10 +237,10 @@ class OurLayout(Layout):
             "SELECT checkpoint_id, type, checkpoint FROM pregel_checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
             where,
         )
-        used = set()
+        used = set[tuple[str, Version]]()
         for id, *pair in frames:
             with SqliteReading(thread_id, ns, id):
-                used.update(checked_frame(serde.loads_typed((pair[0], pair[1]))).get("channel_versions", {}).items())
+                used.update(self.frame(serde, (pair[0], pair[1])).apart.items())
         rows = db.execute(
             "SELECT channel, version, base FROM pregel_values WHERE thread_id = ? AND checkpoint_ns = ?", where
         ).fetchall()
@@ -263,14 +274,14 @@ class OurLayout(Layout):
         """Store values; the chains of those that have one are good once the transaction is through."""
         rows = []
         for channel, version, (tag, data) in values:
-            parts = split(tag, data)
-            if parts is None:
-                piece = Piece(b"", None, data)
+            header = header_size(tag, data)
+            if header is None:
+                piece = Piece(None, data)
             else:
                 place = (*where, channel)
-                piece, chain = grown(self._chains.get(place), version, *parts)
+                piece, chain = grown(self._chains.get(place), version, data, header)
                 if piece.base is not None and not _exists(db, place, piece.base):  # another connection dropped it
-                    piece, chain = grown(None, version, *parts)
+                    piece, chain = grown(None, version, data, header)
                 chains[place] = chain
             rows.append((*where, channel, version, tag, *piece))
         if insert_rows(db, _INSERT, rows) == len(rows):
@@ -302,12 +313,15 @@ def is_ours(db: sqlite3.Connection) -> bool:
 def _overwrite(db: sqlite3.Connection, place: Place, version: Version, pair: Pair) -> None:
     """Store another value at a version. Those that were stored after the one before become whole first."""
     where = "thread_id = ? AND checkpoint_ns = ? AND channel = ?"
-    fields = _FIELDS.removeprefix("channel, ")
-    after = db.execute(f"SELECT {fields} FROM pregel_values WHERE {where} AND base IS NOT NULL", place).fetchall()
-    whole = [(tag, _whole(db, place, Piece(*piece)), each) for each, tag, *piece in after]
+    statement = f"SELECT version, {_READ} FROM pregel_values WHERE {where} AND base IS NOT NULL"
+    known: Known = {}
+    whole = [
+        (*_stored(db, row, _after(db, place, row[1], known)).pair(), each)
+        for each, *row in db.execute(statement, place).fetchall()
+    ]
     whole.append((*pair, version))
     db.executemany(
-        f"UPDATE pregel_values SET type = ?, head = x'', base = NULL, rest = ? WHERE {_ONE}",
+        f"UPDATE pregel_values SET type = ?, base = NULL, value = ? WHERE {_ONE}",
         [(tag, data, *place, each) for tag, data, each in whole],
     )
 
@@ -316,44 +330,44 @@ def _exists(db: sqlite3.Connection, place: Place, version: Version) -> bool:
     return db.execute(f"SELECT 1 FROM pregel_values WHERE {_ONE}", (*place, version)).fetchone() is not None
 
 
-def _pieces(db: sqlite3.Connection, key: Key, asked: Sequence[tuple[str, Version]]) -> Iterator[tuple[str, str, Piece]]:
-    """The stored pieces of those of the channels' versions that have one, with their tags."""
+def _rows_of(db: sqlite3.Connection, space: tuple[str, str], asked: Sequence[tuple[str, Version]]) -> list[Any]:
+    """The rows of those of the channels' versions that have a value."""
     wanted = ", ".join(["(?, ?)"] * len(asked))
-    rows = db.execute(
-        f"WITH asked (name, at) AS (VALUES {wanted}) SELECT channel, type, head, base, rest FROM asked CROSS JOIN"
+    return db.execute(
+        f"WITH asked (name, at) AS (VALUES {wanted}) SELECT channel, version, {_READ} FROM asked CROSS JOIN"
         " pregel_values ON thread_id = ? AND checkpoint_ns = ? AND channel = name AND version = at",
-        (*(part for item in asked for part in item), *key[:2]),
-    )
-    for channel, tag, *piece in rows.fetchall():
-        yield channel, tag, Piece(*piece)
+        (*(part for item in asked for part in item), *space),
+    ).fetchall()
 
 
-def _whole(db: sqlite3.Connection, place: Place, piece: Piece) -> bytes:
-    """A value's bytes: a piece's head, what it is stored after, and its rest."""
-    head, base, rest = piece
-    if base is None:
-        return head + rest if head else rest
-    parts = [rest]
+def _after(db: sqlite3.Connection, place: Place, version: Version, known: Known) -> Stored:
+    """What is stored at a version that another one is stored after; ValueError where there is no end to it."""
+    rows: list[tuple[Version, Any]] = []
     met: set[Version] = set()
-    while base is not None:
+    base: Version | None = version
+    while base is not None and (stored := known.get((*place, base))) is None:
         if base in met:
             raise ValueError(f"channel {place[2]!r} is stored after its version {base!r}, which is stored after itself")
         met.add(base)
-        row = db.execute(f"SELECT base, rest FROM pregel_values WHERE {_ONE}", (*place, base)).fetchone()
+        row = db.execute(f"SELECT {_READ} FROM pregel_values WHERE {_ONE}", (*place, base)).fetchone()
         if row is None:
             raise ValueError(f"channel {place[2]!r} is stored after its version {base!r}, which is gone")
-        base = row[0]
-        parts.append(row[1])
-    parts.append(head)
-    return b"".join(reversed(parts))
+        rows.append((base, row))
+        base = row[1]
+    found = None if base is None else stored
+    for each, row in reversed(rows):
+        found = known[*place, each] = _stored(db, row, found)
+    assert found is not None
+    return found
 
 
-def _with_versions(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The small values of a checkpoint's frame; what has no version is that checkpoint's alone."""
-    versions, small = checkpoint.get("channel_versions") or {}, checkpoint.get("channel_values") or {}
-    if small.keys() <= versions.keys():
-        return small
-    return {channel: value for channel, value in small.items() if channel in versions}
+def _stored(db: sqlite3.Connection, row: Any, after: Stored | None) -> Stored:
+    """What a row of `_READ` holds."""
+    tag, _, value, rowid = row
+    if value is None:
+        with db.blobopen("pregel_values", "value", rowid, readonly=True) as blob:
+            value = blob.read()
+    return Stored(tag, value, after)
 
 
 def is_small(value: Any) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from runtime.checkpoint.base.unreadable import Reading
 
@@ -39,19 +40,29 @@ class SqliteSaverError(sqlite3.OperationalError):
         self.sqlite_errorname = error.sqlite_errorname
 
 
-@contextmanager
-def explained(
-    db: sqlite3.Connection, verb: str, thread_id: str | None = None, checkpoint_id: str | None = None
-) -> Iterator[None]:
-    """SQLite's own errors as a `SqliteSaverError` where the cause is the database's surroundings."""
-    try:
-        yield
-    except SqliteSaverError:
-        raise
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CAUSES:
-            raise
-        raise SqliteSaverError(verb, thread_id, checkpoint_id, error, _file_of(db)) from error
+class explained:
+    """A context that gives SQLite's errors as a `SqliteSaverError` where the cause is the database's surroundings."""
+
+    __slots__ = ("_db", "_verb", "checkpoint_id", "thread_id")
+
+    def __init__(
+        self, db: sqlite3.Connection, verb: str, thread_id: str | None = None, checkpoint_id: str | None = None
+    ) -> None:
+        self._db = db
+        self._verb = verb
+        self.thread_id = thread_id
+        self.checkpoint_id = checkpoint_id
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not isinstance(error, sqlite3.OperationalError) or isinstance(error, SqliteSaverError):
+            return
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _CAUSES:
+            raise SqliteSaverError(self._verb, self.thread_id, self.checkpoint_id, error, _file_of(self._db)) from error
 
 
 class SqliteReading(Reading):
@@ -91,18 +102,25 @@ def joining(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("RELEASE part")
 
 
-@contextmanager
-def reading(db: sqlite3.Connection) -> Iterator[None]:
-    """One moment's view of the database, whatever other connections write meanwhile."""
-    if db.in_transaction:
-        yield
-        return
-    db.execute("BEGIN")
-    try:
-        yield
-    finally:
-        if _is_open(db):
-            db.execute("ROLLBACK")
+class reading:
+    """A context with one moment's view of the database, whatever other connections write meanwhile."""
+
+    __slots__ = ("_began", "_db")
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._began = False
+
+    def __enter__(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN")
+            self._began = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._began and _is_open(self._db):
+            self._db.execute("ROLLBACK")
 
 
 def _is_open(db: sqlite3.Connection) -> bool:

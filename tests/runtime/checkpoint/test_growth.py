@@ -99,16 +99,16 @@ def test_a_list_of_ten_thousand_lines_is_written_as_its_tail_and_read_from_few_r
     thread = Thread(saver, grows=True)
     thread.reach(100)
     writing = thread.steps_of(thread.put)
-    (row,) = saver.conn.execute("SELECT max(length(rest)) FROM pregel_values WHERE version = 100 AND channel = 'log'")
+    (row,) = saver.conn.execute("SELECT max(length(value)) FROM pregel_values WHERE version = 100 AND channel = 'log'")
     thread.reach(LONG)
     assert thread.steps_of(thread.put) == writing
-    (last,) = saver.conn.execute(f"SELECT length(rest) FROM pregel_values WHERE version = {LONG} AND channel = 'log'")
+    (last,) = saver.conn.execute(f"SELECT length(value) FROM pregel_values WHERE version = {LONG} AND channel = 'log'")
     assert last[0] < 17 * row[0]
     reads: list[str] = []
     saver.conn.set_trace_callback(reads.append)
     assert saver.get(ROOT)["channel_values"]["log"] == thread.log
     saver.conn.set_trace_callback(None)
-    assert sum("SELECT base, rest" in read for read in reads) <= LONG.bit_length()
+    assert sum("SELECT type, base" in read for read in reads) <= LONG.bit_length()
 
 
 @pytest.mark.parametrize("grows", [False, True])

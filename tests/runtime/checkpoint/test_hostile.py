@@ -177,8 +177,8 @@ DAMAGES = {
     "UPDATE pregel_checkpoints SET checkpoint = x'93010203'": "the checkpoint itself",
     "UPDATE pregel_checkpoints SET type = 'pickle'": "the checkpoint itself",
     "UPDATE pregel_checkpoints SET metadata = x'01'": "the metadata",
-    "UPDATE pregel_values SET rest = x'd9' WHERE channel = 'log'": "the value of channel 'log'",
-    "UPDATE pregel_values SET rest = 'text' WHERE channel = 'log'": "the value of channel 'log'",
+    "UPDATE pregel_values SET value = x'd9' WHERE channel = 'log'": "the value of channel 'log'",
+    "UPDATE pregel_values SET value = 'text' WHERE channel = 'log'": "the value of channel 'log'",
     "UPDATE pregel_values SET base = version WHERE channel = 'log'": "a value",
     "UPDATE pregel_values SET base = 'gone' WHERE channel = 'log'": "a value",
 }
@@ -319,10 +319,10 @@ def test_an_encrypted_checkpoint_that_was_tampered_with_is_refused_by_its_name(t
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     with SqliteSaver.from_conn_string(str(tmp_path / "secret.db"), serde=serde) as saver:
         GRAPH.compile(checkpointer=saver).invoke({"log": ["in"]}, thread())
-        column = "SELECT rowid, data FROM (SELECT 1 AS rowid, rest AS data FROM pregel_values WHERE channel = 'log')"
+        column = "SELECT rowid, data FROM (SELECT 1 AS rowid, value AS data FROM pregel_values WHERE channel = 'log')"
         data = saver.conn.execute(column).fetchall()[-1][1]
         saver.conn.execute(
-            "UPDATE pregel_values SET rest = ? WHERE channel = 'log'", (data[:-1] + bytes([data[-1] ^ 1]),)
+            "UPDATE pregel_values SET value = ? WHERE channel = 'log'", (data[:-1] + bytes([data[-1] ^ 1]),)
         )
         with pytest.raises(UnreadableCheckpointError, match="of thread 't' can't be read.*MAC check failed"):
             saver.get_tuple(thread())

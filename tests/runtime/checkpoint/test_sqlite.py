@@ -195,8 +195,27 @@ def test_a_list_that_grows_is_stored_as_its_tails(ours: SqliteSaver):
     for config in (configs[0], configs[63], configs[101], configs[149]):
         log = ours.get(config)["channel_values"]["log"]
         assert log == [f"line {number} of the log" for number in range(configs.index(config) + 1)]
-    stored = ours.conn.execute("SELECT sum(length(rest)) FROM pregel_values").fetchone()[0]
+    stored = ours.conn.execute("SELECT sum(length(value)) FROM pregel_values").fetchone()[0]
     assert stored < 8 * len("".join(log))
+
+
+def test_a_large_value_comes_back_and_what_is_stored_after_it(saver: SqliteSaver):
+    log, text = [f"{number:0100000}" for number in range(3)], "x" * 300_000
+    first = put(saver, log=log, text=text)
+    second = put(saver, first, step=1, log=[*log, "a tail"], text=text)
+    assert [found.checkpoint["channel_values"]["log"] for found in saver.list(ROOT)] == [[*log, "a tail"], log]
+    assert saver.get(second)["channel_values"]["text"] == text
+
+
+def test_a_list_leaves_out_what_is_deleted_while_it_is_read(ours: SqliteSaver):
+    for step in range(6):
+        put(ours, step=step, log=[f"{step}" * 300_000])
+    listing = ours.list(ROOT)
+    newest = next(listing)
+    ours.delete_thread("t")
+    found = steps([newest, *listing])
+    assert found == [5, 4, 3, 2, 1, 0][: len(found)]
+    assert len(found) < 6
 
 
 def test_two_branches_of_a_growing_list_do_not_mix(ours: SqliteSaver):
