@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -104,6 +105,24 @@ def test_the_readme_program_runs_and_prints_what_the_readme_shows(tmp_path: Path
     environment = {**os.environ, "PYTHONWARNINGS": "error", "PYTHONPATH": str(ROOT)}
     run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (run.stderr, run.stdout) == ("", output)
+
+
+def test_the_readme_picture_is_the_run_of_the_readme_program(tmp_path: Path) -> None:
+    """All but places, which another Graphviz may choose otherwise: elements, words, classes, colours and the styles."""
+    program = f"{blocks('python')[0]}\nrec.animation().save('refund.svg')\n"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, check=True)
+    drawn, shown = (_without_places(file) for file in (tmp_path / "refund.svg", ROOT / "docs" / "refund.svg"))
+    assert shown == drawn
+
+
+def _without_places(file: Path) -> list[tuple[str, str, dict[str, str]]]:
+    places = {"d", "points", "x", "y", "width", "height", "viewBox", "transform", "cx", "cy", "rx", "ry"}
+    found = []
+    for one in ElementTree.fromstring(file.read_text("utf-8")).iter():
+        kept = {name: value for name, value in one.attrib.items() if name not in places}
+        found.append((one.tag, (one.text or "").strip(), kept))
+    return found
 
 
 def test_the_readme_program_is_short() -> None:

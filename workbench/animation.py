@@ -135,7 +135,8 @@ class Animation(html.Shown):
         root.set("viewBox", f"{x:.2f} {y:.2f} {wide:.2f} {high:.2f}")
         svg.standalone(root, [sample(one) for one in (*self.drawing.signs, "trigger")], _statuses(frames, self))
         root.attrib |= {"role": "img", "aria-label": html.clean(self._said())}
-        root.insert(1, _played(groups, [SECONDS[frame.moment] for frame in frames]))
+        mark = hashlib.sha256(f"{self.drawing.source}\n{self}".encode()).hexdigest()[:8]  # several may be on one page
+        root.insert(1, _played(groups, [SECONDS[frame.moment] for frame in frames], mark))
         return root
 
     def _answers(self, frame: _Frame) -> dict[str, Answer]:
@@ -188,10 +189,9 @@ def _changed(root: ET.Element) -> list[ET.Element]:
     return groups
 
 
-def _played(groups: list[ET.Element], seconds: list[float]) -> ET.Element:
+def _played(groups: list[ET.Element], seconds: list[float], mark: str) -> ET.Element:
     """The style that shows one frame after the other, and begins again; without it only the last one is seen."""
     total, at, rules = sum(seconds), 0.0, []
-    mark = hashlib.sha256(b"".join(ET.tostring(group) for group in groups)).hexdigest()[:8]
     for number, (group, long) in enumerate(zip(groups, seconds, strict=True)):
         begins, ends = 100 * at / total, 100 * (at + long) / total
         name = f"wb-{mark}-{number}"
