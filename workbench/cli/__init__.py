@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,18 @@ class _Target(click.ParamType[str]):
         return found or [CompletionItem(incomplete, type="file")]
 
 
+class _File(click.Path):
+    """A file to write. Whether its folder is there is looked at first, before a graph runs in vain."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        folder = Path(value).parent
+        if not folder.is_dir():
+            self.fail(f"there is no folder {str(folder)!r}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 TARGET = _Target()
-FILE = click.Path(dir_okay=False)
+FILE = _File(dir_okay=False, writable=True)
 
 
 def _actions() -> Any:
@@ -47,7 +58,39 @@ def _actions() -> Any:
     return import_module("workbench.cli.actions")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Misuse(click.ClickException):
+    """Wrong use, in one sentence."""
+
+    exit_code = 2
+
+
+class _Commands(click.Group):
+    """The commands. What is wrong with an option or an argument is told in one sentence, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with _in_one_sentence():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _in_one_sentence():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _in_one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "workbench"
+        message = " ".join(error.format_message().split()).rstrip(".")
+        raise _Misuse(f"{message}. {command} --help tells more.") from error
+
+
+@click.group(
+    "workbench", cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(package_name="pregel-workbench", prog_name="workbench")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
@@ -82,15 +125,11 @@ def _command(function: Callable[..., Any]) -> click.Command:
     return main.command()(run)
 
 
-class _Misuse(click.ClickException):
-    """Wrong use, in one sentence."""
-
-    exit_code = 2
-
-
 def _told(error: Exception) -> click.ClickException:
     """What is wrong with what was typed in its own words; what broke otherwise with its type and how to see more."""
     message = " ".join(str(error.args[0] if isinstance(error, KeyError) and error.args else error).split())
+    if isinstance(error, OSError) and error.filename is not None:
+        return _Misuse(f"{error.filename} cannot be opened: {error.strerror}.")
     if isinstance(error, ValueError | TypeError | LookupError):
         return _Misuse(message)
     ours = type(error).__module__.startswith(("workbench.", "runtime."))

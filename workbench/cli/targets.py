@@ -177,7 +177,7 @@ def _graph(module: ModuleType, attribute: str, shown: str) -> Any:
         with _users_code(f"{shown}:{attribute}"):
             thing = _made(thing)
     if not is_graph(thing):
-        raise TargetError(f"{attribute!r} of {shown} is a {type(thing).__name__} and no graph.{_has(there)}")
+        raise TargetError(f"{attribute!r} of {shown} is no graph but of type {type(thing).__name__}.{_has(there)}")
     return thing
 
 

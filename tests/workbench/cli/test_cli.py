@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -112,13 +113,35 @@ def test_a_name_is_found_from_a_folder_below(folder, monkeypatch):
         ("nomodule:graph", "There is no module 'nomodule'. A file is named with its ending: nomodule.py:attribute."),
         ("agent.py", "agent.py has 6 graphs: say which, as agent.py:attribute. Its graphs are graph, asks,"),
         ("agent.py:graf", "agent.py has no 'graf'. Its graphs are graph, asks,"),
-        ("agent.py:word", "'word' of agent.py is a str and no graph."),
+        ("agent.py:word", "'word' of agent.py is no graph but of type str."),
     ],
 )
 def test_wrong_use_is_one_sentence_with_the_way_out_and_exits_with_2(folder, target, words):
     done = call("draw", target)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(f"Error: {words}")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["frob"], "No such command 'frob'. workbench --help tells more."),
+        (["draw"], "Missing argument 'TARGET'. workbench draw --help tells more."),
+        (["draw", "tea", "--size", "2"], "No such option '--size'. workbench draw --help tells more."),
+        (["draw", "tea", "--levels", "two"], "Invalid value for '--levels': 'two' is not a valid integer."),
+        (["run", "tea"], "What is the input? Pass --input '{…}', --resume ANSWER, or --thread to go on."),
+        (["draw", "tea", "-o", "no/such/g.svg"], "Invalid value for '-o' / '--output': there is no folder 'no/such'."),
+        (["run", "tea", "--report", "no/run.html"], "Invalid value for '--report': there is no folder 'no'."),
+        (["draw", "tea", "-o", "."], "Invalid value for '-o' / '--output': File '.' is a directory."),
+        (["threads", "."], "There is no database '.'. Name an SQLite file, or a URL that begins postgresql://."),
+        (["--frob"], "No such option '--frob'. workbench --help tells more."),
+    ],
+)
+def test_whatever_is_typed_wrong_is_told_in_one_line_and_exits_with_2(folder, words, said):
+    done = call(*words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {said}")
     assert done.stderr.count("\n") == 1
 
 
@@ -302,6 +325,21 @@ def test_tab_completes_the_names_in_langgraph_json(folder):
     assert done.stdout == "plain,tea\n"
     for shell in ("bash", "zsh", "fish"):
         assert "_WORKBENCH_COMPLETE" in call("completion", shell).stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
+@pytest.mark.parametrize("engine", ["runtime"], indirect=True)
+def test_bash_completes_by_the_script_that_is_printed(folder, tmp_path):
+    program = tmp_path / "workbench"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m workbench "$@"\n')
+    program.chmod(0o755)
+    script = (
+        'eval "$(workbench completion bash)"; COMP_WORDS=(workbench draw t); COMP_CWORD=2; '
+        '_workbench_completion workbench t draw; echo "${COMPREPLY[@]}"'
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=folder, env=environment)
+    assert (done.stdout, done.stderr) == ("tea\n", "")
 
 
 def test_every_command_has_a_help_that_fits_a_terminal():
