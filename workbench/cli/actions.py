@@ -21,7 +21,7 @@ from workbench import draw as draw_graph
 from workbench import lint as lint_graph
 from workbench import savers, text, topology
 from workbench.cli import targets
-from workbench.cli.printing import Result, line, table, under, values
+from workbench.cli.printing import Result, line, table, under, values, wrote
 from workbench.comparison import Comparison
 from workbench.index import is_state
 from workbench.recorder import arecord
@@ -44,7 +44,7 @@ def draw(target: str, output: str | None, **options: Any) -> Result:
     if output is None:
         return Result([line(drawing.words)], data)
     data["file"] = str(drawing.save(output))
-    return Result([line(f"Wrote {output}: {drawing.title}")], data)
+    return Result([wrote(output), line(drawing.title)], data)
 
 
 def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def run(
         shown += [line(""), line(text.value(output, 2000))]
     if report is not None:
         rec.report(report)
-        shown += [line(""), line(f"Wrote {report}")]
+        shown += [line(""), wrote(report)]
     data = {
         "status": rec.status,
         "verdict": summary.verdict,
@@ -211,9 +211,9 @@ def report(database: str, thread: str, output: str, target: str | None) -> Resul
         source = saver if graph is None else _with(graph, saver)
         rec = Recording.from_thread(source, kept.thread)
         rec.report(output)
-    head = f"Wrote {output}: thread {kept.thread}. {rec.summary().verdict}"
+    head = f"Thread {kept.thread}: {rec.summary().verdict}"
     data = {"file": output, "thread": kept.thread, "supersteps": list(_rows(rec)), "missing": rec.missing}
-    return Result([under(head, *rec.missing)], data)
+    return Result([wrote(output), under(head, *rec.missing)], data)
 
 
 def _with(graph: Any, saver: Any) -> Any:

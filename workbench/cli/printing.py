@@ -46,6 +46,11 @@ def line(words: str, style: str = "") -> Text:
     return Text(plain(words), style=style)
 
 
+def wrote(file: str) -> Text:
+    """That a file was written, on one line however long its path is, so that it can be copied."""
+    return Text(f"Wrote {plain(file)}", no_wrap=True, overflow="ignore")
+
+
 def plain(words: str) -> str:
     """The text without control characters; line ends and tabs stay."""
     return "".join(one if one.isprintable() or one in "\n\t" else repr(one)[1:-1] for one in words)

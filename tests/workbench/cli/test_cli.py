@@ -156,7 +156,7 @@ def test_a_file_that_fails_is_told_with_its_line_and_exits_with_1(folder):
 
 def test_a_drawing_is_written_and_is_data(folder):
     done = call("draw", "tea", "-o", "tea.svg")
-    assert (done.exit_code, done.stdout) == (0, "Wrote tea.svg: tea, 1 node\n")
+    assert (done.exit_code, done.stdout) == (0, "Wrote tea.svg\ntea, 1 node\n")
     assert (folder / "tea.svg").read_text().startswith("<svg")
     status, drawn = data("draw", "tea")
     assert status == 0
@@ -268,12 +268,19 @@ def test_two_checkpoints_are_compared(database):
 def test_a_thread_is_written_as_a_report(database, tmp_path):
     done = call("report", database, "done", "-o", str(tmp_path / "run.html"))
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith("Wrote ")
+    assert done.stdout.startswith(f"Wrote {tmp_path / 'run.html'}\nThread done: ")
     assert "count" in (tmp_path / "run.html").read_text()
     status, written = data("report", database, "waits", "-o", str(tmp_path / "run.html"))
     assert status == 0
     assert [row["tasks"] for row in written["supersteps"]] == [["count"], ["ask"]]
     assert call("report", database, "nobody").exit_code == 2
+
+
+def test_the_name_of_a_written_file_is_never_broken(folder, tmp_path):
+    deep = tmp_path / ("long-" * 30)
+    deep.mkdir()
+    done = call("draw", "tea", "-o", str(deep / "tea.svg"))
+    assert done.stdout.startswith(f"Wrote {deep / 'tea.svg'}\n")
 
 
 def test_a_report_made_with_the_graph_lacks_less_and_draws_it(engine, database, tmp_path):
