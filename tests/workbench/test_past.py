@@ -43,6 +43,22 @@ def same(past, live):
         pd.testing.assert_frame_equal(one, other, check_categorical=False)
 
 
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def saver(request, engine, tmp_path):
+    """An empty saver of the engine's own: in memory, on a file, on a server."""
+    if request.param == "memory":
+        yield engine.memory.InMemorySaver()
+        return
+    module = pytest.importorskip(f"{engine.name}.checkpoint.{request.param}")
+    if request.param == "sqlite":
+        opened = module.SqliteSaver.from_conn_string(str(tmp_path / "runs.db"))
+    else:
+        opened = module.PostgresSaver.from_conn_string(request.getfixturevalue("postgres"))
+    with opened as found:
+        found.setup()
+        yield found
+
+
 def test_a_thread_gives_the_frames_of_its_run(chain, saver):
     graph = chain.compile(checkpointer=saver)
     live = record(graph, {"total": 1, "log": ["in"]}, thread="t")
@@ -104,7 +120,8 @@ def test_a_bare_saver_tells_the_same_but_for_the_graph(fan, saver):
         assert str(past.why(node)) == str(live.why(node))
 
 
-def test_async_savers_are_read_too(chain, saver):
+def test_async_savers_are_read_too(chain, engine):
+    saver = engine.memory.InMemorySaver()
     graph = chain.compile(checkpointer=saver)
     record(graph, {"total": 1}, thread="t")
     past = asyncio.run(Recording.afrom_thread(graph, "t"))
