@@ -32,7 +32,7 @@ def show(result: Result, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     with console.capture() as drawn:
-        console.print(Group(*result.shown))
+        console.print(Group(*result.shown), crop=False)
     sys.stdout.write("".join(f"{row.rstrip()}\n" for row in drawn.get().splitlines()))
 
 
