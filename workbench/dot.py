@@ -436,4 +436,5 @@ def _join_edges(made: Writer, join: Join) -> None:
     title = f"{_said(join.target)} {words}: {text.listing(map(_said, join.sources))}"
     mark = Mark("edge", f"{join.id} → {join.target}", "join", title, (join.id, join.target))
     middle = f"{bar}:p{len(join.sources) // 2}" if len(join.sources) % 2 else bar
-    made.edge(middle, made.ids[join.target], mark, label=plain(label(words)), weight="4")
+    said = {} if made.tight else {"label": plain(label(words))}
+    made.edge(middle, made.ids[join.target], mark, weight="4", **said)

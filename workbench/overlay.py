@@ -77,8 +77,12 @@ def moves(index: Index) -> Counter[tuple[str, str]]:
                 for trigger in task.planned.triggers if task.planned is not None else ():
                     if trigger.channel.startswith("branch:to:"):
                         found.update((node, task.node) for node in posted.get(trigger.channel, ()))
-            posted.update((change.channel, change.writers) for change in superstep.changes() if change.writers)
-            for write in superstep.updated.writes if superstep.updated is not None else ():
+            if superstep.updated is None:
+                continue
+            for change in superstep.updated.changes:
+                if change.writers and change.channel.startswith("branch:to:"):
+                    posted[change.channel] = change.writers
+            for write in superstep.updated.writes:
                 target = getattr(write.value, "node", None)
                 if write.channel == "__pregel_tasks" and isinstance(target, str):
                     found[write.node, target] += 1

@@ -48,7 +48,7 @@ class _Edge:
 
     def slope(self, end: Literal[0, 1], side: int) -> float:
         """From which direction the edge comes, as an angle that grows along the side."""
-        (x, y), (u, v) = self.tip(end), _middle(_sampled(self.points))
+        (x, y), (u, v) = self.tip(end), _middle(self.points)
         along, away = (v - y, u - x) if side in (0, 2) else (u - x, v - y)
         return math.atan2(along, -away if side in (0, 1) else away)
 
@@ -138,9 +138,9 @@ def _sampled(points: Sequence[Point]) -> list[Point]:
 
 
 def _between(points: Sequence[Point], t: float) -> Point:
-    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-    x, y = (sum(weight * point[axis] for weight, point in zip(weights, points, strict=True)) for axis in (0, 1))
-    return x, y
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
+    a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+    return a * ax + b * bx + c * cx + d * dx, a * ay + b * by + c * cy + d * dy
 
 
 def follow(edges: Sequence[ET.Element], moved: Sequence[tuple[Box, float]]) -> None:

@@ -10,7 +10,9 @@ from workbench.drawing import Drawing, draw
 from workbench.frames import tasks_in_words
 from workbench.html import Html
 from workbench.index import Index, Superstep, Task, count_of
+from workbench.moment import Moment
 from workbench.prose import plain, rich, version
+from workbench.signs import sample
 from workbench.summary import inline, shown
 
 _COLUMNS: Final = 24
@@ -118,18 +120,20 @@ class Strip(html.Shown):
             yield html.tag("div", inline(shape, answers, lit, tight=True), class_=end)
         yield html.tag("div", "channel, after the step", class_="name small quiet")
         yield from (html.tag("div", class_=end) for end in ends)
-        for name, marks in self.versions().items():
+        start = Moment(self.supersteps[0].run, self.supersteps[0]).versions if self.supersteps else {}
+        for row, (name, marks) in enumerate(self.versions().items()):
             breakable = html.tag("code", html.join(name.split(":"), ":<wbr>"))
             yield html.tag("div", breakable, class_="name")
-            last = "·"
+            last = version(count_of(start[name])) if name in start else "·"
             for mark, end in zip(marks, ends, strict=True):
                 shown_mark = html.version(mark, True) if mark else html.tag("span", last, class_="v")
                 last = mark.rpartition(" ")[2] if mark else last
-                yield html.tag("div", shown_mark if "passed" in end or mark else "", class_=f"{end} cell")
+                waits = html.tag("span", "no update yet", class_="quiet") if row == 0 else ""
+                yield html.tag("div", shown_mark if "passed" in end or mark else waits, class_=f"{end} cell")
 
     def _key(self) -> Html:
         signs = list(dict.fromkeys(overlay.sign_of(task) for one in self.supersteps for task in one.visible))
-        return html.key(statuses=signs)
+        return html.key([sample("trigger")], signs)
 
 
 def _word(task: Task) -> str:

@@ -218,8 +218,9 @@ def badge(group: ET.Element, answer: Answer, x: float, y: float) -> None:
 
 def _raise_titles(top: ET.Element) -> None:
     """Sets the names of opened subgraphs above the edges that cross them, and beside them where there is room."""
-    courses = spread.courses(groups(top, "edge"))
-    for cluster in groups(top, "cluster"):
+    clusters = groups(top, "cluster")
+    courses = spread.courses(groups(top, "edge")) if clusters else []
+    for cluster in clusters:
         words = [one for one in cluster if _tag(one) == "text"]
         if words:
             right = box(cluster)[2] - 8

@@ -222,7 +222,7 @@ def _card(made: Writer, one: Checkpoint | tuple[Checkpoint, ...], group: str) ->
         here = "; you are here" if one.current else ""
         mark = Mark("node", one.id, "checkpoint", f"step {_step(one.step)}, {one.source}, {one.stands}{here}")
         room = "" if one.next and not one.waits else "\u00a0" * 2  # a sign will sit in this corner
-        second = dot.wrap(one.following, 24)
+        second = dot.wrap(one.following.replace(" ×", "\u00a0×"), 24)  # noqa: RUF001 - the sign of many
         lines = [f"<B>{_step(one.step)}</B>  {dot.font(one.source + room)}", dot.font(second, "ink", left=True)]
         wide = max(dot.room(one.source) + 0.6, dot.room(second) + 0.3) if dot.is_wide(one.source + second) else 0.6
         cells = [f'<TD ALIGN="LEFT">{line}</TD>' for line in lines]
