@@ -29,6 +29,16 @@ class Engine:
         """The module of its async twin."""
         return import_module(f"{self.package}.checkpoint.sqlite.aio")
 
+    @property
+    def postgres(self) -> Any:
+        """The module of the saver in PostgreSQL."""
+        return import_module(f"{self.package}.checkpoint.postgres")
+
+    @property
+    def postgres_aio(self) -> Any:
+        """The module of its async twin."""
+        return import_module(f"{self.package}.checkpoint.postgres.aio")
+
 
 class Job(NamedTuple):
     """What is timed, once the graph is built: `run()` does that many units and returns what both must agree on."""

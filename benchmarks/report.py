@@ -19,6 +19,7 @@ DISTRIBUTIONS = (
     "pregel-workbench",
     "langgraph",
     "langgraph-checkpoint-sqlite",
+    "langgraph-checkpoint-postgres",
     "langchain-core",
     "langsmith",
     "pyperf",

@@ -37,10 +37,15 @@ class Shape(NamedTuple):
         return [Workload(f"{self.name}, {size}", self.make, size, self.unit) for size in self.sizes]
 
 
+STATES = (("1 kB", 1), ("300 keys", 300), ("5 MB", 5000))
 SAVERS = [
     Workload(f"{make.__name__.replace('_', ' ')}, {state}", make, size, "checkpoint", 1, 2)
     for make in savers.ALL
-    for state, size in (("1 kB", 1), ("300 keys", 300), ("5 MB", 5000))
+    for state, size in STATES
+] + [  # most of the work is another process's, and only the wall's clock sees it
+    Workload(f"{make.__name__.replace('_', ' ')}, {state}", make, size, "checkpoint", 1, clock="wall")
+    for make in savers.ON_SERVER
+    for state, size in STATES
 ]
 
 SAVERS_MUST, SAVERS_AIM = 1.0, 2.0  # the geometric mean over these

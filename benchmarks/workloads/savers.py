@@ -77,6 +77,46 @@ def aiosqlite_list(engine: Engine, size: int) -> Job:
     return _lists(_awaited(engine), size)
 
 
+def postgres_put(engine: Engine, size: int) -> Job:
+    """Checkpoints, each after the one before."""
+    return _puts(_on_server(engine), size)
+
+
+def postgres_writes(engine: Engine, size: int) -> Job:
+    """What tasks wrote beside a checkpoint."""
+    return _writes(_on_server(engine), size)
+
+
+def postgres_get(engine: Engine, size: int) -> Job:
+    """The newest checkpoint with its writes."""
+    return _gets(_on_server(engine), size)
+
+
+def postgres_list(engine: Engine, size: int) -> Job:
+    """The newest checkpoints of a thread."""
+    return _lists(_on_server(engine), size)
+
+
+def aiopostgres_put(engine: Engine, size: int) -> Job:
+    """Checkpoints, each after the one before."""
+    return _puts(_server_awaited(engine), size)
+
+
+def aiopostgres_writes(engine: Engine, size: int) -> Job:
+    """What tasks wrote beside a checkpoint."""
+    return _writes(_server_awaited(engine), size)
+
+
+def aiopostgres_get(engine: Engine, size: int) -> Job:
+    """The newest checkpoint with its writes."""
+    return _gets(_server_awaited(engine), size)
+
+
+def aiopostgres_list(engine: Engine, size: int) -> Job:
+    """The newest checkpoints of a thread."""
+    return _lists(_server_awaited(engine), size)
+
+
 class Opened(NamedTuple):
     """A saver, the package that it is of, how its async methods are run, and what closes it."""
 
@@ -125,6 +165,41 @@ def _awaited(engine: Engine) -> Opened:
         runner.run(stack.aclose())
         runner.close()
         folder.cleanup()
+
+    return Opened(engine, saver, runner.run, close)  # type: ignore[arg-type]  # it takes coroutines
+
+
+def _database(stack: ExitStack) -> str:
+    """The address of an empty database of a PostgreSQL server that runs as long as the stack is open."""
+    from tests.postgres import MISSING, installed, server
+
+    programs = installed()
+    assert programs is not None, MISSING
+    return stack.enter_context(stack.enter_context(server(programs)).database())
+
+
+def _on_server(engine: Engine) -> Opened:
+    stack = ExitStack()
+    saver = stack.enter_context(engine.postgres.PostgresSaver.from_conn_string(_database(stack)))
+    saver.setup()
+    return Opened(engine, saver, None, stack.close)
+
+
+def _server_awaited(engine: Engine) -> Opened:
+    machine, stack, runner = ExitStack(), AsyncExitStack(), asyncio.Runner()
+    opening = engine.postgres_aio.AsyncPostgresSaver.from_conn_string(_database(machine))
+
+    async def enter() -> Any:
+        saver = await stack.enter_async_context(opening)
+        await saver.setup()
+        return saver
+
+    saver: Any = runner.run(enter())
+
+    def close() -> None:
+        runner.run(stack.aclose())
+        runner.close()
+        machine.close()
 
     return Opened(engine, saver, runner.run, close)  # type: ignore[arg-type]  # it takes coroutines
 
@@ -248,4 +323,8 @@ def _lists(opened: Opened, size: int) -> Job:
 ALL = (
     memory_put, memory_writes, memory_get, memory_list, sqlite_put, sqlite_writes, sqlite_get, sqlite_list,
     aiosqlite_put, aiosqlite_writes, aiosqlite_get, aiosqlite_list,
+)  # fmt: skip
+ON_SERVER = (
+    postgres_put, postgres_writes, postgres_get, postgres_list,
+    aiopostgres_put, aiopostgres_writes, aiopostgres_get, aiopostgres_list,
 )  # fmt: skip

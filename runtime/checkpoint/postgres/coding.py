@@ -185,7 +185,9 @@ def _fits_json(value: Any) -> bool:
     """True where the value is stored with its checkpoint, and comes back from there as it was."""
     kind = type(value)
     if kind is str:
-        return len(value) <= _LONGEST_TEXT and _NOT_IN_JSONB.search(value) is None
+        if len(value) > _LONGEST_TEXT:
+            return False
+        return "\0" not in value if value.isascii() else _NOT_IN_JSONB.search(value) is None
     if kind is float:
         return bool(_LEAST_FLOAT <= abs(value) < _MOST_FLOAT)
     return kind is bool or value is None or (kind is int and value in _INTEGERS)
