@@ -33,7 +33,7 @@ def planned(caller: Task, node: PregelNode, name: str, input: Any) -> Task:
     index = caller.calls
     caller.calls = index + 1
     run = caller.run
-    ns = child_ns(run.ns, name)
+    ns = child_ns(caller.ns, name)
     identity = f"{ns}{caller.step}{name}{PUSH}{task_path_str(caller.path)}{index}"
     id = task_id(id_bytes(caller.state.checkpoint_id), identity, caller.state.old)
     task = Task(id, name, (PUSH, caller.path, index, True), task_ns(ns, id), input, node, (PUSH,))
