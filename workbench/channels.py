@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from workbench import dot, topology
+from workbench import actors, dot, topology
 from workbench.dot import Mark, Sketch, Writer
 from workbench.signs import PALETTE, Sign
 from workbench.topology import START, Topology
@@ -89,15 +89,18 @@ def of(graph: Any) -> ChannelMap:
     builder = topology.builder_of(graph)
     state = set(getattr(builder, "channels", None) or ()) & set(known)
     channels = tuple(_channel(name, one, name in state) for name, one in known.items())
-    declared = _declared(topology.of(graph), known) if builder is not None else {}
-    actors = []
+    shape = topology.of(graph) if builder is not None else Topology("", ())
+    declared = _declared(shape, known)
+    sent = {edge.target for edge in shape.edges if edge.kind == "send"} if _TASKS in known else set()
+    every = []
     for name, node in nodes.items():
-        writes, unclear = _writes(node)
+        writes, unclear = actors.writes(node)
         mine = dict.fromkeys((*declared.get(name, ()), *writes))
         kept = tuple(one for one in known if one in mine)
-        actors.append(Actor(name, _texts(node, "triggers"), _texts(node, "channels"), kept, unclear))
+        wakes = (*actors.texts(node, "triggers"), *((_TASKS,) if name in sent else ()))
+        every.append(Actor(name, tuple(dict.fromkeys(wakes)), actors.texts(node, "channels"), kept, unclear))
     name = getattr(graph, "name", None)
-    return ChannelMap(name if isinstance(name, str) else type(graph).__name__, tuple(actors), channels)
+    return ChannelMap(name if isinstance(name, str) else type(graph).__name__, tuple(every), channels)
 
 
 def kind(called: str) -> str:
@@ -126,28 +129,6 @@ def _type(given: Any) -> str:
 def _called(operator: Any) -> str:
     name = getattr(operator, "__name__", type(operator).__name__)
     return "a lambda" if name == "<lambda>" else str(name).lstrip("_") or "a function"
-
-
-def _texts(node: Any, attribute: str) -> tuple[str, ...]:
-    found = getattr(node, attribute, None) or ()
-    if isinstance(found, str):
-        return (found,)
-    return tuple(str(one) for one in (found.values() if isinstance(found, Mapping) else found))
-
-
-def _writes(node: Any) -> tuple[list[str], bool]:
-    """The channels that a node's writers name, and whether some writer does not say."""
-    names: list[str] = []
-    unclear = False
-    for writer in getattr(node, "writers", None) or ():
-        entries = getattr(writer, "writes", None)
-        for entry in entries if isinstance(entries, list | tuple) else (writer,):
-            channel = getattr(entry, "channel", None)
-            if isinstance(channel, str):
-                names.append(channel)
-            else:
-                unclear = True
-    return names, unclear
 
 
 def _declared(shape: Topology, known: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
+from workbench import actors, dot, flow, html, outline, svg, topology
 from workbench import channels as channel_map
-from workbench import dot, flow, html, outline, svg, topology
 from workbench.dot import Direction, Sketch
 from workbench.html import Html
 from workbench.signs import LOOKS, STATUSES, Answer, EdgeSign, Sign, Status, answer, sample
@@ -144,7 +144,7 @@ def draw(
     graph: Any,
     *,
     xray: bool | int = False,
-    channels: bool = False,
+    channels: bool | None = None,
     direction: Direction | None = None,
     status: Mapping[str, Given] | None = None,
     lit: Iterable[str | tuple[str, str]] = (),
@@ -155,13 +155,14 @@ def draw(
 ) -> Drawing:
     """The picture of a compiled graph or a builder, of either engine.
 
-    `xray` opens subgraphs (True, or how deep); `channels` shows actors and channels instead of nodes and edges;
+    `xray` opens subgraphs (True, or how deep); `channels` shows actors and channels instead of nodes and edges, as a
+    graph of bare actors does unless told otherwise;
     `status` and `lit` lay a superstep on it. `focus` keeps a node (or several) and what lies within `depth` edges of
     it; `depth` alone keeps what START can reach in so many. A graph of more than `limit` nodes says how to see a part.
     Without a `direction` the flow goes down (TB), or to the right (LR) where a wide fan of nodes would pass a page.
     """
     direction = _direction(direction) if direction is not None else None
-    if channels:
+    if actors.is_bare(graph) if channels is None else channels:
         made = _channels(graph, theme)
     else:
         made = of_shape(_part(topology.of(graph, xray), focus, depth), direction=direction, theme=theme, limit=limit)

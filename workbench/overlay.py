@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from workbench import topology
+from workbench import text, topology
 from workbench.explain import sources_of
 from workbench.index import Index, Superstep, Task
 from workbench.moment import Moment
 from workbench.signs import Answer, Status
+from workbench.topology import Topology
 
 _SIGNS: Final[dict[str, Status]] = {
     "failed": "failed",
@@ -101,8 +102,24 @@ def shape(index: Index, graph: Any, counts: bool = False) -> Any:
     key = f"shape {id(graph)}{' counted' if counts else ''}"
     if key not in index.made:
         made = moves(index)
-        index.made[key] = (declared.counted(made, _spent(index)) if counts else declared).observed(made)
+        index.made[key] = (_counted(declared, made, _spent(index)) if counts else declared).observed(made)
     return index.made[key]
+
+
+def _counted(shape: Topology, moves: Mapping[tuple[str, str], int], spent: Mapping[str, tuple[int, float]]) -> Topology:
+    """The shape with how often each way was taken, and how often and how long each node ran: `3 ×, 2.35 s`."""  # noqa: RUF002
+    times = "\u00d7"
+    nodes = [
+        node._replace(took=f"{spent[node.id][0]} {times}, {text.seconds(spent[node.id][1])}")
+        if node.id in spent
+        else node
+        for node in shape.nodes
+    ]
+    edges = []
+    for edge in shape.edges:
+        taken = moves.get((edge.source, edge.target))
+        edges.append(edge._replace(labels=(*edge.labels, f"{taken} {times}")) if taken else edge)
+    return shape._replace(nodes=tuple(nodes), edges=tuple(edges))
 
 
 def _spent(index: Index) -> dict[str, tuple[int, float]]:

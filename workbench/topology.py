@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
-from workbench import callables, text
+from workbench import actors, callables
 
 START = "__start__"
 END = "__end__"
@@ -126,22 +126,6 @@ class Topology(NamedTuple):
         nodes = tuple(node for node in self.nodes if node.kind != "end" or node.id in reached)
         return _sorted(self._replace(nodes=nodes, edges=edges))
 
-    def counted(self, moves: Mapping[tuple[str, str], int], spent: Mapping[str, tuple[int, float]]) -> "Topology":
-        """With how often a run took each way, and how often and how long each node ran: `3 ×, 2.35 s`."""  # noqa: RUF002
-        nodes = [
-            node._replace(took=f"{spent[node.id][0]} ×, {text.seconds(spent[node.id][1])}")  # noqa: RUF001
-            if node.id in spent
-            else node
-            for node in self.nodes
-        ]
-        edges = [
-            edge._replace(labels=(*edge.labels, f"{moves[edge.source, edge.target]} ×"))  # noqa: RUF001
-            if (edge.source, edge.target) in moves
-            else edge
-            for edge in self.edges
-        ]
-        return self._replace(nodes=tuple(nodes), edges=tuple(edges))
-
     def around(self, centres: Iterable[str], depth: int = 1) -> "Topology":
         """Only what lies within `depth` steps, along or against the edges, of the given nodes."""
         kept = {self.node(centre).id for centre in centres}
@@ -209,6 +193,8 @@ def of(graph: Any, xray: bool | int = False) -> Topology:
     if builder is not None:
         shape = _declared(graph, builder)
         return _opened(shape, subgraphs(graph), depth) if depth > 0 else shape
+    if actors.is_bare(graph):
+        return _bare(graph)
     if callable(getattr(graph, "get_graph", None)):
         return _drawable(graph, depth)
     raise TypeError(
@@ -481,6 +467,12 @@ def _trimmed(child: Topology, id: str, side: Literal["start", "end"]) -> tuple[T
 
 def _inside(id: str, group: str) -> bool:
     return id == group or id.startswith(f"{group}:")
+
+
+def _bare(graph: Any) -> Topology:
+    """The shape of actors made by hand: who may wake whom. A run ends when nobody is woken, so there is no END."""
+    nodes = (Node(START, START, "start"), *(Node(name, name) for name in graph.nodes))
+    return _sorted(Topology(_named(graph), nodes, tuple(Edge(*way) for way in actors.moves(graph))))
 
 
 def _drawable(graph: Any, depth: int) -> Topology:

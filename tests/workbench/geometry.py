@@ -147,7 +147,9 @@ def faults(drawing: Any) -> list[str]:
         f"{line.source} → {line.target} ends under the sign of {node.name}"
         for node in nodes
         for line in edges
-        if drawing.corner == "left" and any(math.dist(tip, (node.left + 3, node.top + 3)) < 9 for tip in line.tips)
+        if drawing.corner == "left"
+        and not node.name.startswith("join:")
+        and any(math.dist(tip, (node.left + 3, node.top + 3)) < 9 for tip in line.tips)
     ]
     whole = canvas(root)
     found += [f"{box.name!r} is cut off" for box in (*nodes, *texts) if not _within(box, whole)]

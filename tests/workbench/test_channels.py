@@ -3,7 +3,7 @@ from typing import Annotated, TypedDict
 
 import pytest
 
-from workbench import channels, draw
+from workbench import channels, draw, record, svg
 
 
 class State(TypedDict, total=False):
@@ -88,3 +88,38 @@ def test_a_hostile_channel_name_draws(engine):
         channels.ChannelMap("x", (actor,), (channels.Channel("<script>", "a&b"), channels.Channel("节点", "")))
     )
     assert "<script>" not in made.source.replace("&lt;script&gt;", "")
+
+
+def huts(engine):
+    """Two actors that write into each other's letter box."""
+    make, channels = engine.pregel.NodeBuilder, engine.channels
+    nodes = {}
+    for name, other in (("Valley", "Ridge"), ("Ridge", "Valley")):
+        woken = make().subscribe_only(f"{name} mail").do(lambda mail: None)
+        nodes[name] = woken.write_to(**{f"{other} mail": lambda out: []})
+    boxes = {f"{name} mail": channels.Topic(float) for name in nodes}
+    return engine.pregel.Pregel(nodes=nodes, channels=boxes, input_channels="Valley mail", output_channels="Ridge mail")
+
+
+def test_bare_actors_are_drawn_with_their_channels_unless_told_otherwise(engine):
+    graph = huts(engine)
+    assert draw(graph).source == draw(graph, channels=True).source
+    shown = svg.groups(draw(graph, channels=False).element(), "edge")
+    assert [(one.get("data-source"), one.get("data-target")) for one in shown] == [
+        ("__start__", "Valley"),
+        ("Valley", "Ridge"),
+        ("Ridge", "Valley"),
+    ]
+
+
+def test_the_run_of_bare_actors_shows_itself(engine):
+    rec = record(huts(engine), [1.0])
+    assert "Valley" in rec._repr_mimebundle_()["text/html"]
+    assert rec.step(0).channels().answers["Valley"].status == "ran"
+
+
+def test_the_queue_of_sends_wakes_whom_a_router_sends_to(engine):
+    builder = engine.graph.StateGraph(State)
+    builder.add_node("translate", lambda state: {})
+    builder.add_conditional_edges("__start__", lambda state: [engine.types.Send("translate", {})], ["translate"])
+    assert channels.of(builder.compile()).woken("__pregel_tasks") == ["translate"]
