@@ -31,6 +31,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from runtime.rows import Later
     from runtime.types import Interrupt
 
 __all__ = (
@@ -312,11 +313,13 @@ KINDS: tuple[type[Any], ...] = (
 class Watch:
     """An observer's methods by event. One that raises is logged and dropped; it never harms the run."""
 
-    __slots__ = ("broken", "calls", "observer")
+    __slots__ = ("broken", "calls", "later", "observer")
 
     def __init__(self, observer: object) -> None:
         self.observer = observer
         self.broken = False
+        self.later: Callable[[Any], object] | None = getattr(observer, "later", None)
+        """What takes a `runtime.rows.Later` in place of the events that it would make."""
         self.calls: dict[type[Any], Callable[[Any], object]] = {}
         for kind in KINDS:
             method = getattr(observer, _method_name(kind), None) or getattr(observer, "event", None)
@@ -330,16 +333,24 @@ class Watch:
 
     def __call__(self, event: Event) -> None:
         call = self.calls.get(type(event))
-        if call is None or self.broken:
-            return
+        if call is not None and not self.broken:
+            self._call(call, event)
+
+    def tell_later(self, later: Later) -> None:
+        """Tell of events that are made when somebody looks at them."""
+        if self.later is None:
+            for event in later.events:
+                self(event)
+        elif not self.broken:
+            self._call(self.later, later)
+
+    def _call(self, call: Callable[[Any], object], told: Any) -> None:
         try:
-            call(event)
+            call(told)
         except Exception:
             self.broken = True
             logger.exception(
-                "Observer %s raised on %s and is no longer called.",
-                type(self.observer).__name__,
-                type(event).__name__,
+                "Observer %s raised on %s and is no longer called.", type(self.observer).__name__, type(told).__name__
             )
 
 
@@ -356,8 +367,10 @@ def observe(observer: object, *, everywhere: bool = False) -> Iterator[None]:
     """Call the observer's methods for each event of the runs that start inside the `with` block.
 
     A method is named like its event, `task_finished(event)`; a method `event(event)` gets those that have none of
-    their own. Runs started by nodes, and in threads or asyncio tasks that copy the context, are seen too; with
-    `everywhere` those of any thread. Calls are made in the thread where the event happens.
+    their own, and a method `later` the events of each superstep in the cheap form of `runtime.rows`.
+
+    Runs started by nodes, and in threads or asyncio tasks that copy the context, are seen too; with `everywhere` those
+    of any thread. Calls are made in the thread where the event happens.
 
     Raises TypeError when the observer has no such method.
     """

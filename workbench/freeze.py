@@ -24,6 +24,7 @@ from copy import copy, deepcopy
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from operator import attrgetter, is_
 from pathlib import PurePath
 from re import Pattern
 from typing import Any, Final, NamedTuple
@@ -87,15 +88,16 @@ class Freezer:
     It holds on to the objects it has seen, so let it go when the recording ends. Not for several threads at once.
     """
 
-    __slots__ = ("_moment", "_seen", "failures", "noticed")
+    __slots__ = ("_lists", "_moment", "_seen", "failures", "noticed")
 
     def __init__(self) -> None:
         self._seen: dict[int, list[Any]] = {}
+        self._lists: dict[int, _Known] = {}
         self._moment = 0
         self.failures = 0
         """How many values are kept as `NotCopied`."""
-        self.noticed = False
-        """True from when an object came again that had changed in place."""
+        self.noticed: list[Any] = []
+        """The objects that came again and had changed in place, until somebody has taken them from here."""
 
     def __call__(self, value: Any) -> Any:
         """The frozen copy of any value. Never raises because of what it was given."""
@@ -128,7 +130,7 @@ class Freezer:
             if _unchanged(value, found[1]):
                 found[2] = self._moment
                 return found[1]
-            self.noticed = True
+            self.noticed.append(value)
         copier = _COPIERS.get(kind)
         if copier is None:
             copier = _COPIERS[kind] = _copier_for(kind)
@@ -140,12 +142,56 @@ class Freezer:
         self._seen[id(value)] = [value, frozen, self._moment]
         return frozen
 
+    def _objects(self, value: list[Any]) -> list[Any]:
+        """The copy of a list that is not of atoms alone. Most such lists have come before, with fewer at the end."""
+        first = id(value[0])
+        known = self._lists.get(first)
+        frozen: list[Any] | None = None
+        if known is not None and len(known.live) <= len(value) and all(map(is_, known.live, value)):
+            if known.moment != self._moment and _same_fields(known.live, known.frozen):
+                known.moment = self._moment
+            if known.moment == self._moment:
+                if len(known.live) == len(value):
+                    return known.frozen
+                frozen = [*known.frozen, *map(self._part, value[len(known.live) :])]
+        if frozen is None:
+            frozen = [*map(self._part, value)]
+        if len(self._lists) >= _LIMIT:
+            self._lists.clear()
+        self._lists[first] = _Known(value.copy(), frozen, self._moment)
+        return frozen
+
     def _whole(self, value: Any) -> Any:
         try:
             return deepcopy(value)
         except Exception:
             self.failures += 1
             return NotCopied(type(value).__name__, _text(value))
+
+
+class _Known:
+    """The objects that a list held, their copies, and when they were last looked at."""
+
+    __slots__ = ("frozen", "live", "moment")
+
+    def __init__(self, live: list[Any], frozen: list[Any], moment: int) -> None:
+        self.live = live
+        self.frozen = frozen
+        self.moment = moment
+
+
+def _same_fields(live: list[Any], frozen: list[Any]) -> bool:
+    """True for models that all have the fields of their copies; False also where that cannot be seen so fast."""
+    kinds = [*map(type, live)]
+    if kinds != [*map(type, frozen)] or any(_COPIERS.get(kind) is not _model for kind in set(kinds)):
+        return False
+    try:
+        return bool([*map(_fields, live)] == [*map(_fields, frozen)])
+    except Exception:  # something else than a model, or an array among the fields
+        return False
+
+
+_fields = attrgetter("__dict__")
 
 
 def freeze(value: Any) -> Any:
@@ -169,20 +215,24 @@ def _unchanged(value: Any, frozen: Any) -> bool:
         except Exception:  # an array among the fields: it does not say yes or no
             return False
     if kind is list or kind is tuple:
-        return len(value) == len(frozen) and all(map(_alike, value, frozen))
+        if len(value) != len(frozen):
+            return False
+        return (kind is list and _same_fields(value, frozen)) or all(map(_alike, value, frozen))
     if kind is dict:
         return (
             len(value) == len(frozen)
             and all(map(_alike, value, frozen))
             and all(map(_alike, value.values(), frozen.values()))
         )
+    if kind is Send:
+        return bool(value.node == frozen.node) and _alike(value.arg, frozen.arg)
     try:
         return kind in _COMPARED and bool(value == frozen)
     except Exception:  # an array inside
         return False
 
 
-_COMPARED: Final = frozenset({set, frozenset, Send, Interrupt})
+_COMPARED: Final = frozenset({set, frozenset, Interrupt})
 
 
 def _alike(value: Any, frozen: Any) -> bool:
@@ -205,11 +255,13 @@ def _same(_: Freezer, value: Any) -> Any:
 
 
 def _list(freezer: Freezer, value: list[Any]) -> list[Any]:
-    return list(value) if ATOMS.issuperset(map(type, value)) else list(map(freezer._part, value))
+    return list(value) if ATOMS.issuperset(map(type, value)) else freezer._objects(value)
 
 
 def _dict(freezer: Freezer, value: dict[Any, Any]) -> dict[Any, Any]:
-    return {key: freezer._part(item) for key, item in value.items()}
+    if ATOMS.issuperset(map(type, value.values())):
+        return value.copy()
+    return {key: item if type(item) in ATOMS else freezer._part(item) for key, item in value.items()}
 
 
 def _tuple(freezer: Freezer, value: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -256,7 +308,11 @@ def _model(freezer: Freezer, value: BaseModel) -> BaseModel:
     twin = value.__copy__()
     fields = twin.__dict__
     for name, item in fields.items():
-        fields[name] = freezer._part(item)
+        kind = type(item)
+        if kind not in ATOMS:
+            flat = kind is list or kind is dict
+            atoms = flat and ATOMS.issuperset(map(type, item if kind is list else item.values()))
+            fields[name] = item.copy() if atoms else freezer._part(item)
     for extra in (twin.__pydantic_extra__, twin.__pydantic_private__):
         for name, item in (extra or {}).items():
             extra[name] = freezer._part(item)  # type: ignore[index]  # an empty mapping has no items

@@ -16,11 +16,15 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
-from runtime.events import Event, RunFinished, SuperstepPlanned, TaskFinished
 from workbench.freeze import ATOMS, Freezer
 
 _FLAT: Final = (list, set, deque)
 _CONTAINERS: Final = frozenset({list, dict, set, deque, tuple})
+
+Place = tuple[str, str]
+"""A run, and its namespace."""
+Moment = tuple[str, str, int, float]
+"""Run, namespace, superstep and time."""
 
 
 class InputChanged(NamedTuple):
@@ -54,39 +58,44 @@ class Inputs:
 
     Whether a container has other parts than before costs next to nothing to see, so that is looked at when the last
     task has ended. Objects in it are compared only where the freezer, which meets them again in the next superstep or
-    in the output, has noticed that some object changed.
+    in the output, has noticed that one of them changed.
     """
 
     def __init__(self, freeze: Freezer) -> None:
         self._freeze = freeze
-        self._running: dict[tuple[str, str], set[str]] = {}
-        self._given: dict[tuple[str, str], dict[tuple[str, int], Given]] = {}
-        self._ended: dict[tuple[str, str], tuple[TaskFinished, list[Given]]] = {}
+        self.running: dict[Place, set[str]] = {}
+        self._given: dict[Place, dict[tuple[str, int], Given]] = {}
+        self._ended: dict[Place, tuple[Moment, list[Given]]] = {}
         self._told: dict[int, Any] = {}
 
-    def see(self, event: Event, kept: Any) -> Iterator[InputChanged]:
-        """Take an event with its kept copy; give what was changed by then."""
-        place = (event.run, event.ns)
-        if self._freeze.noticed:
-            self._freeze.noticed = False
-            for end, given in list(self._ended.values()):
-                yield from self._changed(end, given, deep=True)
-        if isinstance(event, SuperstepPlanned):
-            for task, copied in zip(event.tasks, kept.tasks, strict=True):
-                if task.kind == "pull" and not task.hidden:
-                    self._running.setdefault(place, set()).add(task.task_id)
-                    self._take(place, task.node, task.input, copied.input)
-        elif isinstance(event, TaskFinished) and place in self._running:
-            running = self._running[place]
-            running.discard(event.task_id)
-            if not running:
-                del self._running[place]
-                ended = list(self._given.pop(place, {}).values())
-                self._ended[place] = event, ended
-                yield from self._changed(event, ended)
-        elif isinstance(event, RunFinished):
-            for kept_of in (self._running, self._given, self._ended):
-                kept_of.pop(place, None)
+    def given(self, place: Place, task_id: str, node: str, input: Any, copied: Any) -> None:
+        """A task of the plan that a channel woke was given this input, of which there is this copy."""
+        self.running.setdefault(place, set()).add(task_id)
+        self._take(place, node, input, copied)
+
+    def ended(self, place: Place, task_id: str, step: int, at: float) -> Iterator[InputChanged]:
+        """A task has ended; when it was the last, give what was changed by then."""
+        running = self.running.get(place)
+        if running is None:
+            return
+        running.discard(task_id)
+        if not running:
+            del self.running[place]
+            given = list(self._given.pop(place, {}).values())
+            self._ended[place] = (*place, step, at), given
+            yield from self._changed((*place, step, at), given)
+
+    def noticed(self) -> Iterator[InputChanged]:
+        """Give what was changed in objects, once the freezer has met some that had."""
+        met = frozenset(map(id, self._freeze.noticed))
+        self._freeze.noticed.clear()
+        for moment, ended in list(self._ended.values()):
+            yield from self._changed(moment, [given for given in ended if _may_hold(given, met)], deep=True)
+
+    def left(self, place: Place) -> None:
+        """A run has ended."""
+        for kept_of in (self.running, self._given, self._ended):
+            kept_of.pop(place, None)
 
     def _take(self, place: tuple[str, str], node: str, input: Any, copied: Any) -> None:
         """Remember the parts of an input; its outermost object is the task's own, and may be changed."""
@@ -99,7 +108,7 @@ class Inputs:
                     given = known[channel, id(live)] = Given(channel, live, theirs[channel], _inside(live), [])
                 given.nodes.append(node)
 
-    def _changed(self, event: TaskFinished, ended: list[Given], deep: bool = False) -> Iterator[InputChanged]:
+    def _changed(self, moment: Moment, ended: list[Given], deep: bool = False) -> Iterator[InputChanged]:
         for given in ended:
             if id(given.live) in self._told or not (deep or _may_differ(given)):
                 continue
@@ -107,11 +116,18 @@ class Inputs:
                 self._told[id(given.live)] = given.live  # a graph around this one was given the same object
                 nodes = tuple(dict.fromkeys(given.nodes))
                 after = self._freeze(given.live)
-                yield InputChanged(*event[:4], nodes, given.channel, given.frozen, after)
+                yield InputChanged(*moment, nodes, given.channel, given.frozen, after)
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
     return (*value, *value.values()) if isinstance(value, dict) else tuple(value) if isinstance(value, _FLAT) else ()
+
+
+def _may_hold(given: Given, objects: frozenset[int]) -> bool:
+    """True where one of these objects may be in what was given; what they are in without being met is a container."""
+    if id(given.live) in objects or not isinstance(given.live, (*_FLAT, dict)):
+        return True
+    return not objects.isdisjoint(map(id, given.parts)) or not _CONTAINERS.isdisjoint(map(type, given.parts))
 
 
 def _may_differ(given: Given) -> bool:

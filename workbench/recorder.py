@@ -11,8 +11,7 @@ A run that fails or is interrupted gives its recording as well. Where the error 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any
@@ -31,10 +30,12 @@ from runtime.events import (
     TaskStarted,
     TaskStreamed,
 )
+from runtime.rows import Later, Row
 from workbench import sources, text
-from workbench.freeze import DROPPED, Freezer, freeze
-from workbench.inplace import Inputs
+from workbench.freeze import ATOMS, Freezer, freeze
+from workbench.inplace import InputChanged, Inputs
 from workbench.recording import NOTHING, Recording
+from workbench.window import Window
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -50,13 +51,15 @@ class Recorder:
         if keep is not None and keep < 0:
             raise ValueError(f"keep is a number of supersteps, 0 or more, or None for all; not {keep!r}.")
         self.events: list[Any] = []
-        """Events, and what only the recorder can see: `InputChanged`."""
+        """Events, most of them as rows, and what only the recorder can see: `InputChanged`."""
         self.missing: list[str] = []
         self._graph = graph
-        self._window = None if keep is None else _Window(self.events, keep)
+        self._window = None if keep is None else Window(self.events, keep)
         self._freeze = Freezer()
         self._inputs = Inputs(self._freeze)
         self._lock = threading.Lock()
+        self._rich: set[tuple[str, str]] = set()
+        """The runs of which a task has written, since the last barrier, what can be changed in place."""
         self._followed: set[tuple[str, str]] = set()
 
     def event(self, event: Event) -> None:
@@ -65,11 +68,77 @@ class Recorder:
             return
         keeper = _KEEPERS.get(type(event))
         with self._lock:
-            kept = event if keeper is None else keeper(self._freeze, event)
-            for told in (kept, *self._inputs.see(event, kept)):
-                self.events.append(told)
-                if self._window is not None:
-                    self._window.grew()
+            kept: Any = event if keeper is None else keeper(self._freeze, event)
+            changed: list[InputChanged] = []
+            if isinstance(event, SuperstepPlanned):
+                for task, copied in zip(event.tasks, kept.tasks, strict=True):
+                    if task.kind == "pull" and not task.hidden:
+                        self._inputs.given(event[:2], task.task_id, task.node, task.input, copied.input)
+            elif isinstance(event, TaskFinished):
+                self._rich.add(event[:2])
+                changed += self._inputs.ended(event[:2], event.task_id, event.step, event.at)
+            self._keep(kept, changed)
+            if isinstance(event, RunFinished):
+                self._rich.discard(event[:2])
+                self._inputs.left(event[:2])
+
+    def later(self, told: Later) -> None:
+        """Keep what would be an event as a row. Where all in it are atoms, that is all there is to do."""
+        row = told.row
+        if self._graph is not None and (row[1], row[2]) not in self._followed:
+            return
+        with self._lock:
+            changed: Sequence[InputChanged] = ()
+            kind = row[0]
+            if kind == "updated":
+                row = self._updated(row, told)
+            elif kind == "planned":
+                row = self._planned(row)
+                self._freeze.others_ran()
+            else:
+                self._freeze.others_ran()
+                if not ATOMS.issuperset(map(type, row[-1])):
+                    self._rich.add((row[1], row[2]))
+                    row = (*row[:-1], tuple(map(self._freeze, row[-1])))
+                if self._inputs.running:
+                    changed = [*self._inputs.ended((row[1], row[2]), row[5], row[3], row[4])]
+            self._keep(row, changed)
+
+    def _planned(self, row: Row) -> Row:
+        tasks = row[-1]
+        if all(ATOMS.issuperset(map(type, task[-1])) for task in tasks):
+            return row
+        kept = []
+        for task in tasks:
+            id, (node, _, kind, hidden, _, _), *_, names, values = task
+            copied = tuple(map(self._freeze, values))
+            kept.append((*task[:-1], copied))
+            if kind == "pull" and not hidden:
+                self._inputs.given((row[1], row[2]), id, node, _given(names, values), _given(names, copied))
+        return (*row[:-1], tuple(kept))
+
+    def _updated(self, row: Row, told: Later) -> Row:
+        """Reducers may change what was written, that of messages gives them ids: then it is looked at again."""
+        *before, values, ran = row
+        place, plain, applied = (row[1], row[2]), ATOMS.issuperset(map(type, values)), None
+        rich = place in self._rich
+        if ran and (rich or not plain):
+            self._freeze.others_ran()
+            if rich:
+                applied = tuple(map(self._freeze, told.applied()))
+        self._rich.discard(place)
+        return (*before, values if plain else tuple(map(self._freeze, values)), applied)
+
+    def _keep(self, kept: Any, changed: Sequence[InputChanged]) -> None:
+        if self._freeze.noticed:
+            changed = [*self._inputs.noticed(), *changed]
+        self.events.append(kept)
+        if self._window is not None:
+            self._window.grew()
+        for one in changed:
+            self.events.append(one)
+            if self._window is not None:
+                self._window.grew()
 
     def lacks(self, sentence: str) -> None:
         """Keep what cannot be told, once."""
@@ -95,70 +164,6 @@ class Recorder:
             if known:
                 self._followed.add(place)
         return known
-
-
-class _Window:
-    """Drops the values of events that are older than so many supersteps.
-
-    A channel's value stays as long as it is still the channel's value at the edge of the window, so that the state
-    after each superstep inside it is whole.
-    """
-
-    def __init__(self, events: list[Event], keep: int) -> None:
-        self.dropped = 0
-        self._events = events
-        self._keep = keep
-        self._current: list[int] = []
-        self._inside: deque[list[int]] = deque()
-        self._holders: dict[tuple[str, str, str], int] = {}
-
-    def grew(self) -> None:
-        """One event has come."""
-        self._current.append(len(self._events) - 1)
-        if not isinstance(self._events[-1], SuperstepUpdated):
-            return
-        self._inside.append(self._current)
-        self._current = []
-        while len(self._inside) > self._keep:
-            self.dropped += 1
-            for place in self._inside.popleft():
-                self._drop(place)
-
-    def _drop(self, place: int) -> None:
-        event = self._events[place]
-        match event:
-            case RunStarted():
-                self._events[place] = event._replace(input=DROPPED)
-                for channel in event.values:
-                    self._holders[event.run, event.ns, channel] = place
-            case SuperstepPlanned():
-                tasks = tuple(task._replace(input=DROPPED) for task in event.tasks)
-                self._events[place] = event._replace(tasks=tasks)
-            case TaskStreamed():
-                self._events[place] = event._replace(value=DROPPED)
-            case TaskFinished():
-                writes = tuple((channel, DROPPED) for channel, _ in event.writes)
-                self._events[place] = event._replace(writes=writes)
-            case SuperstepUpdated():
-                for change in event.changes:
-                    self._supersede(event, change.channel)
-                    self._holders[event.run, event.ns, change.channel] = place
-                self._events[place] = event._replace(writes=tuple(w._replace(value=DROPPED) for w in event.writes))
-
-    def _supersede(self, event: SuperstepUpdated, channel: str) -> None:
-        """The value that the channel had before this event is no longer that of any superstep in the window."""
-        place = self._holders.get((event.run, event.ns, channel))
-        if place is None:
-            return
-        old = self._events[place]
-        if isinstance(old, RunStarted):
-            self._events[place] = old._replace(values={**old.values, channel: DROPPED})
-        elif isinstance(old, SuperstepUpdated):
-            changes = (
-                change._replace(value=DROPPED) if change.channel == channel and change.available else change
-                for change in old.changes
-            )
-            self._events[place] = old._replace(changes=tuple(changes))
 
 
 @contextmanager
@@ -269,6 +274,10 @@ def _config(config: Any, thread: str | None) -> Any:
     if named != thread:
         raise ValueError(f"thread={thread!r}, but the config names the thread {named!r}. Give one of them.")
     return {**given, "configurable": configurable}
+
+
+def _given(names: Sequence[str] | None, values: Sequence[Any]) -> Any:
+    return values[0] if names is None else dict(zip(names, values, strict=True))
 
 
 # -- how each event is kept -------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
+from runtime.rows import played
 from workbench import ancestry, explain, frames, kept, moment, overlay, past, report, story, tree
 from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
@@ -76,7 +77,8 @@ class Recording:
     @property
     def events(self) -> tuple[Event, ...]:
         """Every event, in the order in which it came. Values are copies, made when the event came."""
-        return tuple(self._events)
+        made: tuple[Event, ...] = self._make("events", lambda: tuple(played(tuple(self._events))))
+        return made
 
     @property
     def index(self) -> Index:
@@ -130,11 +132,12 @@ class Recording:
     @property
     def runs(self) -> tuple[Recording, ...]:
         """One recording for each run at the top, with the graphs that ran inside it."""
-        starts = [place for place, event in enumerate(self._events) if _begins_at_top(event)]
+        events = self.events
+        starts = [place for place, event in enumerate(events) if _begins_at_top(event)]
         if len(starts) < 2:
             return (self,)
-        ends = [*starts[1:], len(self._events)]
-        return tuple(Recording(self._events[a:b], missing=self.missing) for a, b in zip(starts, ends, strict=True))
+        ends = [*starts[1:], len(events)]
+        return tuple(Recording(events[a:b], missing=self.missing) for a, b in zip(starts, ends, strict=True))
 
     def __add__(self, other: Recording) -> Recording:
         if not isinstance(other, Recording):

@@ -27,6 +27,7 @@ from runtime.pregel.loop import keep
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
 from runtime.pregel.timed import call_timed
+from runtime.rows import Later
 
 if TYPE_CHECKING:
     from runtime.cache.base import BaseCache
@@ -85,7 +86,7 @@ class AsyncDriver:
             fx.Receive: self._receive,
             **asaver_answers(run.saver, self.writer),
             **acache_answers(run.cache),
-            **dict.fromkeys(KINDS, self._publish),
+            **dict.fromkeys((*KINDS, Later), self._publish),
         }
 
     async def _publish(self, event: Any) -> None:

@@ -31,6 +31,7 @@ from runtime.pregel.loop import keep
 from runtime.pregel.policy import cache_key, task_namespace
 from runtime.pregel.projections import publish
 from runtime.pregel.run import Chunk
+from runtime.rows import Later
 
 if TYPE_CHECKING:
     from runtime.cache.base import BaseCache
@@ -94,7 +95,7 @@ class SyncDriver:
         self.busy = 0
         self.writer = Writer(run.saver) if run.durability == "async" and run.saver is not None else None
         run.caller = self.call
-        self.answers: Answers = dict.fromkeys(KINDS, self._publish)
+        self.answers: Answers = dict.fromkeys((*KINDS, Later), self._publish)
         self.answers[fx.Start], self.answers[fx.Cancel] = self._start, self._cancel
         self.answers[fx.Receive] = self._receive
         self.answers.update(saver_answers(run.saver, self.writer))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from runtime.checkpoint.base.id import sort_after
 from runtime.events import Event
+from runtime.rows import Later
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -187,7 +188,7 @@ class Finished(NamedTuple):
 
 Message = Spawned | Finished
 
-Routine = Generator[Effect | Event, Any, T]
+Routine = Generator[Effect | Event | Later, Any, T]
 
 # -- typed helpers ----------------------------------------------------------------------------------------------------
 

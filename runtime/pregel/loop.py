@@ -261,7 +261,7 @@ def execute(run: Run, progress: Progress, tasks: Sequence[Task]) -> Routine[None
     running = [task for task in tasks if not task.finished and not task.handled]
     if not running:
         return
-    if TaskStarted in run.wanted:
+    if TaskStarted in run.wanted and not (run.flat and told.begins(run, tasks)):
         for task in running:
             yield TaskStarted(run.id, run.ns, progress.step, run.clock(), task.id, task.node, 1)
     ready: list[Finished] = []
@@ -368,7 +368,7 @@ def commit(run: Run, progress: Progress, task: Task) -> Routine[None]:
     """Store what a task's end leaves behind, then tell that it has finished."""
     if task.called and task.cached and task.cache_key is None:
         if TaskFinished in run.wanted:  # its result was stored by an earlier run, and streams showed it then
-            yield told.finished(run, progress, task)._replace(hidden=True)
+            yield told.ended(run, progress, task)._replace(hidden=True)
         return
     yield from keep(run, progress, task)
     if task.finished and run.tell_finished is not None and not task.hidden:

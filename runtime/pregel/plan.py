@@ -165,11 +165,17 @@ def fired(state: State, task: Task) -> tuple[Trigger, ...]:
 
     None woke a task that another one called, or that stands in for a failed one.
     """
+    return tuple(Trigger(*trigger) for trigger in woken_by(state, task))
+
+
+def woken_by(state: State, task: Task) -> list[tuple[str, Any, Any]]:
+    """What `fired` gives, as plain tuples."""
+    versions = state.versions
     if task.path[0] != PULL:
-        return (Trigger(TASKS, state.versions.get(TASKS), None),) if len(task.path) == 3 else ()
+        return [(TASKS, versions.get(TASKS), None)] if len(task.path) == 3 else []
     seen = state.seen.get(task.node, {})
-    found = ((name, state.versions.get(name), seen.get(name)) for name in task.proc.triggers if state.available(name))
-    return tuple(Trigger(n, v, before) for n, v, before in found if v is not None and (before is None or v > before))
+    found = [(name, versions.get(name), seen.get(name)) for name in task.proc.triggers if state.available(name)]
+    return [one for one in found if one[1] is not None and (one[2] is None or one[1] > one[2])]
 
 
 def versions_of(state: State, names: str | Sequence[str]) -> tuple[tuple[str, Any], ...]:

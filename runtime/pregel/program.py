@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, PREVIOUS, TASKS
+from runtime.channels.any_value import AnyValue
 from runtime.channels.base import BaseChannel
 from runtime.channels.delta import DeltaChannel
+from runtime.channels.ephemeral_value import EphemeralValue
+from runtime.channels.last_value import LastValue, LastValueAfterFinish
+from runtime.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
+from runtime.channels.topic import Topic
 from runtime.channels.untracked_value import UntrackedValue
 from runtime.managed.base import ManagedValueSpec, is_managed_value
 from runtime.pregel.node import PregelNode
@@ -19,6 +24,13 @@ if TYPE_CHECKING:
     from runtime.pregel.main import Pregel
 
 Channel = BaseChannel[Any, Any, Any]
+
+_INERT = frozenset(
+    {
+        AnyValue, EphemeralValue, LastValue, LastValueAfterFinish, NamedBarrierValue, NamedBarrierValueAfterFinish,
+        Topic, UntrackedValue,
+    }
+)  # fmt: skip
 
 _MANY = 16
 """So many channels are read faster as a copy of all than name by name."""
@@ -32,13 +44,13 @@ class Program:
     channels that hold nothing as long as nobody wrote to them, in that state: all runs copy these. `defaulted` are
     reducers whose schema gives a first value, which an input replaces. `silent`, `finishing` and `consumable` are the
     channels that react to a superstep without a write, to the end of all work, and to being used as a trigger: a
-    superstep looks at these and not at the rest.
+    superstep looks at these and not at the rest. `inert` channels run no code of others, as a reducer is.
     """
 
     __slots__ = (
-        "_wide", "channels", "consumable", "defaulted", "deltas", "empty", "finishing", "initial", "input_channels",
-        "kinds", "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls", "readable",
-        "silent", "stream_channels", "stream_names", "untracked", "vanishing",
+        "_wide", "channels", "consumable", "defaulted", "deltas", "empty", "finishing", "inert", "initial",
+        "input_channels", "kinds", "listeners", "managed", "nodes", "order", "output_channels", "output_names", "pulls",
+        "readable", "silent", "stream_channels", "stream_names", "untracked", "vanishing",
     )  # fmt: skip
 
     def __init__(self, graph: Pregel[Any, Any, Any, Any]) -> None:
@@ -92,6 +104,7 @@ class Program:
         self.silent = those(lambda kind: kind.reacts_to_silence)
         self.finishing = those(lambda kind: kind.may_finish)
         self.consumable = those(lambda kind: kind.may_consume)
+        self.inert = those(_INERT.__contains__)
         self.untracked = those(lambda kind: issubclass(kind, UntrackedValue))
         reducing = those(lambda kind: hasattr(kind, "has_default"))
         self.defaulted = frozenset(name for name in reducing if self.channels[name].has_default)  # type: ignore[attr-defined]  # looked for above

@@ -28,6 +28,7 @@ from runtime.events import (
 from runtime.pregel import debug
 from runtime.pregel.isolate import Values
 from runtime.pregel.task import SPECIAL, Task
+from runtime.rows import Later
 
 if TYPE_CHECKING:
     from runtime.pregel.run import Outlet, Run
@@ -132,10 +133,22 @@ PROJECTIONS: Mapping[str, Mapping[type[Any], Projection]] = {
 }
 
 
-def publish(run: Run, event: Event) -> None:
+def publish(run: Run, told: Event | Later) -> None:
     """Hand an event to the run's observers and, projected, to the readers of its streams."""
+    if isinstance(told, Later):
+        for watch in run.watches:
+            watch.tell_later(told)
+        if run.outlets:
+            for event in told.events:
+                _project(run, event)
+        return
     for watch in run.watches:
-        watch(event)
+        watch(told)
+    if run.outlets:
+        _project(run, told)
+
+
+def _project(run: Run, event: Any) -> None:
     kind = type(event)
     for outlet in run.outlets:
         ways = outlet.ways.get(kind)

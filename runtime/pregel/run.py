@@ -151,6 +151,8 @@ class Run:
         "context",
         "control",
         "durability",
+        "fixed",
+        "flat",
         "graph",
         "id",
         "lent",
@@ -243,7 +245,8 @@ class Run:
         self.outlets: tuple[Outlet, ...] = tuple(o for o in above.outlets if o.subgraphs) if above is not None else ()
         self.watches: tuple[Watch, ...] = observers()
         self.wanted: frozenset[type[Any]] = frozenset()
-        self.quiet = False
+        self.quiet = self.flat = False
+        self.fixed: dict[str, tuple[Any, ...]] = {}
         self.streams_custom = False
         self.manager: Any = None
         self.checkpoint_id: str | None = None
@@ -305,13 +308,15 @@ class Run:
     def look_around(self) -> None:
         """See which kinds of events somebody wants of this run; no others are made. Called once, when it begins.
 
-        The run gets its `id` for them. It is `quiet` when nobody hears of a task's end before the barrier.
+        The run gets its `id` for them. It is `quiet` when nobody hears of a task's end before the barrier, and tells
+        `flat` what somebody keeps as rows.
         """
         wanted: list[Iterable[type[Any]]] = [outlet.ways for outlet in self.outlets]
         wanted += [watch.calls for watch in self.watches]
         self.wanted = frozenset(KINDS if self.lifecycle else ()).union(*wanted)
         if self.wanted:
             self.id = new_id()
+        self.flat = any(watch.later is not None for watch in self.watches)
         untold = self.tell_finished is None and self.wanted.isdisjoint((TaskFinished, SuperstepUpdated))
         self.quiet = untold and self.cache is None
         self.streams_custom = bool(self.watches) or any("custom" in outlet.modes for outlet in self.outlets)

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from runtime._words import NO_WRITES
+from runtime._words import MISSING, NO_WRITES, PULL
 from runtime.errors import GraphInterrupt
 from runtime.events import (
     Change,
     CheckpointRestored,
     CheckpointSaved,
+    Event,
     Planned,
     RunStarted,
     SuperstepPlanned,
     SuperstepUpdated,
     TaskFinished,
+    TaskStarted,
     Write,
 )
-from runtime.pregel.plan import fired, versions_of
+from runtime.pregel.plan import fired, versions_of, woken_by
+from runtime.pregel.program import as_names
 from runtime.pregel.progress import Pending, Progress
 from runtime.pregel.snapshot import snapshot_of
 from runtime.pregel.state import State, Step
 from runtime.pregel.task import Task
+from runtime.rows import Later
 from runtime.types import Command
 
 if TYPE_CHECKING:
@@ -50,10 +56,32 @@ def _held(state: State) -> dict[str, Any]:
     return {**state.values, **{name: channel.get() for name, channel in unread.items() if channel.is_available()}}
 
 
-def superstep(run: Run, progress: Progress, tasks: Sequence[Task]) -> SuperstepPlanned:
-    """The tasks of a superstep, before any of them runs."""
+def superstep(run: Run, progress: Progress, tasks: Sequence[Task]) -> SuperstepPlanned | Later:
+    """The tasks of a superstep, before any of them runs; told flat, also that they begin, where they do so at once."""
+    at = run.clock()
+    if not run.flat:
+        return _superstep(run, progress, tasks, at)
+    begin = begins(run, tasks)
+    rows = tuple([_planned_row(run, progress, task) for task in tasks])
+    row = ("planned", run.id, run.ns, progress.step, at, begin, rows)
+    return Later(row, partial(_planned_events, run, progress, tasks, at, begin))
+
+
+def _superstep(run: Run, progress: Progress, tasks: Sequence[Task], at: float) -> SuperstepPlanned:
     told = tuple([planned(run, progress, task) for task in tasks])
-    return SuperstepPlanned(run.id, run.ns, progress.step, run.clock(), told)
+    return SuperstepPlanned(run.id, run.ns, progress.step, at, told)
+
+
+def _planned_events(run: Run, progress: Progress, tasks: Sequence[Task], at: float, begin: bool) -> list[Event]:
+    began = [TaskStarted(run.id, run.ns, progress.step, at, task.id, task.node, 1) for task in tasks if begin]
+    return [_superstep(run, progress, tasks, at), *began]
+
+
+def begins(run: Run, tasks: Sequence[Task]) -> bool:
+    """True for a superstep all of whose tasks run: none has finished before, or may be found in the cache."""
+    if run.cache is not None:
+        return False
+    return not any(task.finished or task.handled for task in tasks)
 
 
 def planned(run: Run, progress: Progress, task: Task) -> Planned:
@@ -69,8 +97,51 @@ def planned(run: Run, progress: Progress, task: Task) -> Planned:
     )  # fmt: skip
 
 
-def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
-    """A task has ended, one way or another."""
+def _planned_row(run: Run, progress: Progress, task: Task) -> tuple[Any, ...]:
+    proc, given = task.proc, task.input
+    flat = type(given) is dict
+    names = tuple(given) if flat else None
+    values = tuple(given.values()) if flat else (given,)
+    reads: tuple[str, ...] = ()
+    if task.path[0] == PULL:
+        fixed = run.fixed.get(task.node)
+        if fixed is None:
+            fixed = run.fixed[task.node] = _fixed(run, task)
+        if names is not None and proc.mapper is None and not (isinstance(proc.channels, str) or run.program.managed):
+            reads = names
+        else:
+            reads = tuple([name for name in as_names(proc.channels) if name in task.state.values])
+    else:
+        fixed = _fixed(run, task)
+    versions = tuple(map(task.state.versions.get, reads))
+    return (task.id, fixed, tuple(woken_by(progress.state, task)), reads, versions, names, values)
+
+
+def _fixed(run: Run, task: Task) -> tuple[Any, ...]:
+    kind, tags = "pull" if task.path[0] == PULL else "push", (*run.template["tags"], *task.proc.tags)
+    return (task.node, task.path, kind, task.hidden, tuple(task.triggers), tags)
+
+
+def finished(run: Run, progress: Progress, task: Task) -> TaskFinished | Later:
+    """A task has ended, one way or another; told flat where it has ended well."""
+    if run.flat and task.finished and not (task.questions or task.resumes or task.interrupts or task.error):
+        at = task.started_at + task.duration if task.duration else run.clock()
+        writes = task.writes
+        flat = () if not writes or writes[0][0] == NO_WRITES else tuple(chain.from_iterable(writes))
+        row = (
+            "finished", run.id, run.ns, progress.step, at, task.id, task.node, task.path, task.hidden,
+            "cached" if task.cached else "ok", task.attempt, task.duration, flat,
+        )  # fmt: skip
+        return Later(row, partial(_ended_events, run, progress, task, at))
+    return ended(run, progress, task)
+
+
+def _ended_events(run: Run, progress: Progress, task: Task, at: float) -> list[Event]:
+    return [ended(run, progress, task, at)]
+
+
+def ended(run: Run, progress: Progress, task: Task, at: float | None = None) -> TaskFinished:
+    """The event of a task's end."""
     status: Any = "cached" if task.cached else "ok"
     if not task.finished:
         status = "failed"
@@ -79,7 +150,8 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
         elif isinstance(task.error, asyncio.CancelledError):
             status = "cancelled"
     answers = tuple(task.resumes[: len(task.questions)])
-    at = task.started_at + task.duration if task.duration else run.clock()
+    if at is None:
+        at = task.started_at + task.duration if task.duration else run.clock()
     return TaskFinished(
         run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempt, task.duration,
         tuple([write for write in task.writes if write[0] != NO_WRITES]), task.error, task.interrupts, answers,
@@ -89,10 +161,51 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished:
 
 def updated(
     run: Run, progress: Progress, step: Step | None, source: Any, before: Mapping[str, Any]
-) -> SuperstepUpdated:
+) -> SuperstepUpdated | Later:
     """A step was taken in; `before` are the versions that its channels had. None where nothing was written."""
-    values = progress.state.values
     at = run.clock()
+    if run.flat and step is not None and source == "loop":
+        row = _updated_row(run, progress, step, before, at)
+        applied = partial(_applied, step)
+        return Later(row, partial(_updated_events, run, progress, step, before, at), applied)
+    return _updated(run, progress, step, source, before, at)
+
+
+def _updated_events(run: Run, progress: Progress, step: Step, before: Mapping[str, Any], at: float) -> list[Event]:
+    return [_updated(run, progress, step, "loop", before, at)]
+
+
+def _updated_row(run: Run, progress: Progress, step: Step, before: Mapping[str, Any], at: float) -> tuple[Any, ...]:
+    channels, names = step.channels, tuple(before)
+    values = [*map(progress.state.values.get, names, repeat(MISSING))]
+    for name in channels.keys() - progress.state.values.keys():  # empty, or a channel that only wakes nodes
+        if channels[name].is_available():
+            values[names.index(name)] = channels[name].get()
+    changed = None if len(step.versions) == len(names) else tuple(step.versions)
+    tasks = progress.tasks
+    order = (tasks[0].id,) if len(tasks) == 1 else tuple(dict.fromkeys([task.id for task, _, _ in step.writes]))
+    return (
+        "updated", run.id, run.ns, progress.step, at, step.version, changed, order, names, tuple(before.values()),
+        tuple(values), len(tasks) > 1 or _reduced(run, tasks[0], step),
+    )  # fmt: skip
+
+
+def _reduced(run: Run, task: Task, step: Step) -> bool:
+    """True where the barrier ran code of others: reducers, but for those that the task's routers had called for."""
+    for name in step.channels.keys() - run.program.inert:
+        if name not in task.fresh or task.fresh[name][1] is not step.channels[name]:
+            return True
+    return False
+
+
+def _applied(step: Step) -> tuple[Any, ...]:
+    return tuple([part for task, name, value in step.writes for part in (task.id, task.node, name, value)])
+
+
+def _updated(
+    run: Run, progress: Progress, step: Step | None, source: Any, before: Mapping[str, Any], at: float
+) -> SuperstepUpdated:
+    values = progress.state.values
     if step is None:
         return SuperstepUpdated(run.id, run.ns, progress.step, at, source, (), (), values, frozenset())
     writers: dict[str, tuple[str, ...]] = {}
