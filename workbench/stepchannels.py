@@ -199,9 +199,9 @@ def _groups(tasks: Sequence[Task]) -> dict[str, str]:
     met: dict[str, int] = {}
     found = {}
     for task in tasks:
-        met[task.node] = met.get(task.node, 0) + 1
+        place = met[task.node] = met.get(task.node, -1) + 1
         alone = many[task.node] == 1 or len(tasks) > _TASKS
-        found[task.id] = task.node if alone else f"{task.node} {met[task.node]}"
+        found[task.id] = task.node if alone else f"{task.node} {place}"
     return found
 
 

@@ -75,9 +75,9 @@ def test_a_channel_that_will_wake_a_node_says_which():
 
 def test_each_task_of_a_node_stands_alone_while_they_are_few():
     assert [name for name in svg.nodes(literature(2).element()) if name.startswith("search")] == [
+        "search 0",
         "search 1",
         "search 2",
-        "search 3",
     ]
 
 
