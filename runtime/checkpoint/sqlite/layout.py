@@ -11,7 +11,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
@@ -30,6 +30,8 @@ from runtime.checkpoint.base.unreadable import counted_channels
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
 from runtime.checkpoint.sqlite.frame import Frame
+from runtime.checkpoint.sqlite.recall import Place, Recall
+from runtime.checkpoint.sqlite.streams import Streams
 from runtime.checkpoint.sqlite.tails import Stored
 from runtime.checkpoint.sqlite.transaction import SqliteReading, explained, joining, reading, writing
 
@@ -134,6 +136,7 @@ class Layout(ABC):
     def __init__(self) -> None:
         self.gathers = False
         """True while several calls go into one transaction."""
+        self._recall = Recall()
         space = "WHERE thread_id = ? AND checkpoint_ns = ?"
         columns = f"checkpoint_id, parent_checkpoint_id, type, checkpoint, {self.metadata_type}, metadata"
         self._newest = f"SELECT {columns} FROM {self.checkpoints} {space} ORDER BY checkpoint_id DESC LIMIT 1"
@@ -235,8 +238,16 @@ class Layout(ABC):
         self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
     ) -> Found | None:
         """A checkpoint of the namespace, the newest without an id."""
-        with explained(db, "read", thread_id, id), reading(db):
-            return self._find(db, serde, thread_id, ns, id)
+        with explained(db, "read", thread_id, id), reading(db) as own:
+            place = (thread_id, ns, id)
+            if own and (recalled := self._recalled(db, serde, [place])):
+                return recalled[place]
+            row = self._row(db, thread_id, ns, id)
+            if row is None:
+                return None
+            key = (thread_id, ns, row[0])
+            found, size = self._found(db, serde, key, row, db.execute(self._beside, key).fetchall(), {})
+            return self._recall.keep(place, found, row[4:6], size) if own else found
 
     def page(self, db: sqlite3.Connection, serde: SerializerProtocol, keys: list[Key]) -> list[Found]:
         """The first of these checkpoints, as of one moment, and their keys are taken off the list.
@@ -246,35 +257,40 @@ class Layout(ABC):
         page, count, size, most = keys[:_MOST_AT_ONCE], 0, 0, _BYTES_AT_ONCE
         found: list[Found] = []
         known: Known = {}
-        with explained(db, "read") as doing, reading(db), closing(_Streams(self, db, page)) as streams:
-            while count < len(page) and size <= most:
-                key = page[count]
-                count += 1
-                doing.thread_id, _, doing.checkpoint_id = key
-                row, writes, before = streams.row(key), streams.writes(key), len(known)
-                if row is not None:
-                    found.append(self._found(db, serde, key, row, writes, known))
-                    size += _size(row[3]) + sum([_size(write[3]) for write in writes])
-                    if len(known) > before:
-                        size += sum(_size(each.data) for each in islice(known.values(), before, None) if each)
-                    if len(found) == 1:
-                        most = max(most, 2 * size)  # the others share most of what the first one holds, or are two
+        with explained(db, "read") as doing, reading(db) as own:
+            recalled = self._recalled(db, serde, page) if own else {}
+            missing = [key for key in page if key not in recalled]
+            with closing(Streams(self, db, missing)) as streams:
+                while count < len(page) and size <= most:
+                    key = page[count]
+                    count += 1
+                    doing.thread_id, _, doing.checkpoint_id = key
+                    each = recalled.get(key)
+                    row, writes = (None, []) if each else (streams.row(key), streams.writes(key))
+                    if row is not None:
+                        each, new = self._found(db, serde, key, row, writes, known)
+                        each = self._recall.keep(key, each, row[4:6], new) if own else each
+                        size += new
+                        if not found:
+                            most = max(most, 2 * size)  # the others share most of what the first one holds, or are two
+                    if each is not None:
+                        found.append(each)
         del keys[:count]
         return found
 
-    def _find(
-        self, db: sqlite3.Connection, serde: SerializerProtocol, thread_id: str, ns: str, id: str | None
-    ) -> Found | None:
-        row = self._row(db, thread_id, ns, id)
-        if row is None:
-            return None
-        key = (thread_id, ns, row[0])
-        return self._found(db, serde, key, row, db.execute(self._beside, key).fetchall(), {})
+    def _recalled(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, places: Iterable[Place]
+    ) -> dict[Place, Found]:
+        """Those of these checkpoints that were read before, and that nobody has changed since."""
+        self._recall.look(db, serde)
+        found = {place: self._recall.of(place, partial(self.load_metadata, serde)) for place in places}
+        return {place: each for place, each in found.items() if each is not None}
 
     def _found(
         self, db: sqlite3.Connection, serde: SerializerProtocol, key: Key, row: Any, writes: list[Any], known: Known
-    ) -> Found:
-        """A checkpoint of its row, those of its writes, and its values."""
+    ) -> tuple[Found, int]:
+        """A checkpoint of its row, those of its writes, and its values; and how many bytes were read for it."""
+        before = len(known)
         with SqliteReading(*key) as at:
             frame = self.frame(serde, row[2:4])
             self.met(key, frame)
@@ -283,7 +299,11 @@ class Layout(ABC):
             at.part = "a value"
             values = self.values(db, key, frame.apart, known) if frame.apart else {}
             at.part = "a write"
-            return Found(key, row[1], frame.checkpoint, metadata, values, _in_order(writes))
+            found = Found(key, row[1], frame.checkpoint, metadata, values, _in_order(writes))
+        size = _size(row[3]) + sum([_size(write[3]) for write in writes])
+        if len(known) > before:
+            size += sum(_size(each.data) for each in islice(known.values(), before, None) if each)
+        return found, size
 
     def keys(
         self, db: sqlite3.Connection, scope: Scope, limit: int | None, *, with_metadata: bool
@@ -506,55 +526,6 @@ class Layout(ABC):
         for table in (self.writes, self.checkpoints):
             db.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))
         self.drop_values(db, thread_id)
-
-
-class _Streams:
-    """The rows of checkpoints and of their writes, newest first in each namespace, read as far as they are asked for.
-
-    What is large is not read before it is the turn of its checkpoint.
-    """
-
-    def __init__(self, layout: Layout, db: sqlite3.Connection, keys: Sequence[Key]) -> None:
-        ids: dict[tuple[str, str], list[str]] = {}
-        for thread_id, ns, id in keys:
-            ids.setdefault((thread_id, ns), []).append(id)
-        self._rows = {space: _Stream(db, layout.some, space, some, 0) for space, some in ids.items()}
-        self._writes = {space: _Stream(db, layout.beside_some, space, some, -1) for space, some in ids.items()}
-
-    def row(self, key: Key) -> Any:
-        """A checkpoint's own row; None where there is none."""
-        rows = self._rows[key[:2]].of(key[2])
-        return rows[0] if rows else None
-
-    def writes(self, key: Key) -> list[Any]:
-        """The rows of a checkpoint's writes."""
-        return self._writes[key[:2]].of(key[2])
-
-    def close(self) -> None:
-        """Read no further."""
-        for stream in (*self._rows.values(), *self._writes.values()):
-            stream.cursor.close()
-
-
-class _Stream:
-    """Rows of some checkpoints of a namespace, newest first; `at` is the place of a checkpoint's id in them."""
-
-    __slots__ = ("_at", "_next", "cursor")
-
-    def __init__(
-        self, db: sqlite3.Connection, statement: str, space: tuple[str, str], ids: Sequence[str], at: int
-    ) -> None:
-        self.cursor = db.execute(statement.format(", ".join("?" * len(ids))), (*space, *ids))
-        self._next = self.cursor.fetchone()
-        self._at = at
-
-    def of(self, id: str) -> list[Any]:
-        """The rows of this checkpoint; each is asked for once, in their order."""
-        rows = []
-        while self._next is not None and self._next[self._at] == id:
-            rows.append(self._next)
-            self._next = self.cursor.fetchone()
-        return rows
 
 
 def loaded(at: SqliteReading, serde: SerializerProtocol, values: Mapping[str, Stored]) -> dict[str, Any]:

@@ -103,7 +103,10 @@ def joining(db: sqlite3.Connection) -> Iterator[None]:
 
 
 class reading:
-    """A context with one moment's view of the database, whatever other connections write meanwhile."""
+    """A context with one moment's view of the database, whatever other connections write meanwhile.
+
+    It gives True where that is a transaction of its own, and False inside of one that is open.
+    """
 
     __slots__ = ("_began", "_db")
 
@@ -111,10 +114,11 @@ class reading:
         self._db = db
         self._began = False
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> bool:
         if not self._db.in_transaction:
             self._db.execute("BEGIN")
             self._began = True
+        return self._began
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -79,7 +79,7 @@ def _explained() -> Iterator[None]:
         raise
 
 
-def _moment(db: sqlite3.Connection, work: Work) -> AbstractContextManager[None]:
+def _moment(db: sqlite3.Connection, work: Work) -> AbstractContextManager[object]:
     """What keeps a batch together: one statement that reads needs nothing."""
     if work.writes:
         return writing(db)
