@@ -111,7 +111,7 @@ def supersteps(run: Run, input: Any) -> Routine[Outcome]:
             step, before = barrier(run, progress, tasks)
             if SuperstepUpdated in run.wanted:
                 yield told.updated(run, progress, step, "loop", before)
-            if run.saver is None:
+            if run.lent is None:
                 progress.passed("loop")
             else:
                 yield from persist(run, progress, "loop")

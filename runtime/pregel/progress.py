@@ -95,10 +95,14 @@ def advance(progress: Progress, step: Step) -> None:
 
 
 def persist(run: Run, progress: Progress, source: Any) -> Routine[None]:
-    """Make the state a checkpoint, and the next superstep's number one higher."""
+    """Make the state a checkpoint, and the next superstep's number one higher.
+
+    A graph that saves nothing between graphs that do has a checkpoint's id all the same: those inside stand under it.
+    """
     state = progress.state
-    if run.saver is not None:
+    if run.lent is not None:
         state.checkpoint_id, state.old = run.new_checkpoint_id(), False
+    if run.saver is not None:
         counters = _deltas(run, progress) if run.program.deltas else {}
         progress.metadata = {"source": source, "step": progress.step, "parents": run.parents, **counters}
         if run.durability != "exit":

@@ -135,6 +135,21 @@ def test_a_graph_that_never_saves_hands_the_saver_on_to_those_inside_of_it(colou
     assert {re.sub(":[-0-9a-f]+", ":#", ns) for ns in places} == {"", place}
 
 
+def test_a_graph_that_never_saves_has_an_id_for_each_superstep_all_the_same(colour, saver):
+    inner = builder({"a": says("a")}, [(START, "a")]).compile()
+    child = builder({"one": inner, "two": inner}, [(START, "one"), ("one", "two")]).compile(checkpointer=False)
+    app = builder({"child": child}, [(START, "child")]).compile(checkpointer=saver)
+    colour.invoke(app, {"log": []}, thread())
+    above = {}
+    for item in saver.list(thread()):
+        *_, ns = ["", *item.metadata["parents"]]
+        if ns.startswith("child:"):
+            node = item.config["configurable"]["checkpoint_ns"].split("|")[1].split(":")[0]
+            above.setdefault(node, set()).add(item.metadata["parents"][ns])
+    assert {node: len(ids) for node, ids in above.items()} == {"one": 1, "two": 1}
+    assert above["one"] != above["two"]
+
+
 def test_an_update_that_two_nodes_could_have_made_asks_for_as_node(colour, saver):
     app = builder({"a": says("a"), "b": says("b")}, [(START, "a"), (START, "b")]).compile(checkpointer=saver)
     colour.invoke(app, {"log": []}, thread())
