@@ -7,11 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def is_bare(graph: Any) -> bool:
-    """True for actors and channels that were put together by hand: there are no edges to draw, only channels."""
+def are_all(graph: Any) -> bool:
+    """True for a compiled graph that is nodes and channels and nothing else: no builder tells its edges."""
     known, nodes = getattr(graph, "channels", None), getattr(graph, "nodes", None)
     built = isinstance(known, Mapping) and isinstance(nodes, Mapping) and hasattr(graph, "input_channels")
     return built and getattr(graph, "builder", None) is None and not isinstance(graph, type)
+
+
+def are_bare(graph: Any) -> bool:
+    """True for actors and channels that were put together by hand: what is to be seen are the channels.
+
+    A function made a graph by `entrypoint` is none: its input and output are those of a graph of nodes and edges.
+    """
+    return are_all(graph) and graph.input_channels != "__start__"
 
 
 def texts(node: Any, attribute: str) -> tuple[str, ...]:
@@ -38,13 +46,17 @@ def writes(node: Any) -> tuple[list[str], bool]:
 
 
 def moves(graph: Any) -> list[tuple[str, str]]:
-    """For actors made by hand: whom each may wake, `__start__` for the input, by the channels between them."""
+    """Whom each actor may wake, by the channels between them: `__start__` for the input, to `__end__` for a result."""
     given = getattr(graph, "input_channels", ())
     writers = {"__start__": {given} if isinstance(given, str) else set(given)}
-    writers |= {name: set(writes(node)[0]) for name, node in graph.nodes.items()}
+    for name, node in graph.nodes.items():
+        known, unclear = writes(node)
+        result = {"__end__"} if unclear and graph.output_channels == "__end__" else set()
+        writers[name] = {*known, *result}
+    listens = {name: set(texts(node, "triggers")) for name, node in graph.nodes.items()} | {"__end__": {"__end__"}}
     return [
         (source, target)
         for source, written in writers.items()
-        for target, node in graph.nodes.items()
-        if written & set(texts(node, "triggers"))
+        for target, triggers in listens.items()
+        if written & triggers
     ]

@@ -162,7 +162,7 @@ def draw(
     Without a `direction` the flow goes down (TB), or to the right (LR) where a wide fan of nodes would pass a page.
     """
     direction = _direction(direction) if direction is not None else None
-    if actors.is_bare(graph) if channels is None else channels:
+    if actors.are_bare(graph) if channels is None else channels:
         made = _channels(graph, theme)
     else:
         made = of_shape(_part(topology.of(graph, xray), focus, depth), direction=direction, theme=theme, limit=limit)

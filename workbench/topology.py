@@ -193,7 +193,7 @@ def of(graph: Any, xray: bool | int = False) -> Topology:
     if builder is not None:
         shape = _declared(graph, builder)
         return _opened(shape, subgraphs(graph), depth) if depth > 0 else shape
-    if actors.is_bare(graph):
+    if actors.are_all(graph):
         return _bare(graph)
     if callable(getattr(graph, "get_graph", None)):
         return _drawable(graph, depth)
@@ -470,9 +470,11 @@ def _inside(id: str, group: str) -> bool:
 
 
 def _bare(graph: Any) -> Topology:
-    """The shape of actors made by hand: who may wake whom. A run ends when nobody is woken, so there is no END."""
-    nodes = (Node(START, START, "start"), *(Node(name, name) for name in graph.nodes))
-    return _sorted(Topology(_named(graph), nodes, tuple(Edge(*way) for way in actors.moves(graph))))
+    """The shape of actors without edges: who may wake whom. Where nothing is the result, a run ends when all sleep."""
+    edges = tuple(Edge(*way) for way in actors.moves(graph))
+    last = [Node(END, END, "end")] if any(edge.target == END for edge in edges) else []
+    nodes = (Node(START, START, "start"), *(Node(name, name) for name in graph.nodes), *last)
+    return _sorted(Topology(_named(graph), nodes, edges))
 
 
 def _drawable(graph: Any, depth: int) -> Topology:

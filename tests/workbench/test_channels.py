@@ -123,3 +123,11 @@ def test_the_queue_of_sends_wakes_whom_a_router_sends_to(engine):
     builder.add_node("translate", lambda state: {})
     builder.add_conditional_edges("__start__", lambda state: [engine.types.Send("translate", {})], ["translate"])
     assert channels.of(builder.compile()).woken("__pregel_tasks") == ["translate"]
+
+
+def test_a_function_made_a_graph_is_drawn_from_start_to_end(engine):
+    @engine.func.entrypoint()
+    def tea(cups):
+        return cups
+
+    assert draw(tea).words.splitlines()[1:] == ["  START → tea", "  tea → END"]
