@@ -73,6 +73,15 @@ class _Edge:
             else:
                 head.set("points", " ".join(f"{x + dx:.2f},{y + dy:.2f}" for x, y in _points(head)))
 
+    def land(self, end: Literal[0, 1], x: float, y: float) -> None:
+        """Sets one end, which has no head, straight down on a place."""
+        for path in self.paths:
+            points = _points(path)
+            last = (len(points) - 1, len(points) - 2) if end else (0, 1)
+            points[last[0]], points[last[1]] = (x, y), (x, y - _REACH / 2)
+            first, *rest = (f"{one:.2f},{other:.2f}" for one, other in points)
+            path.set("d", f"M{first}C{' '.join(rest)}")
+
 
 class _End(NamedTuple):
     """One end of an edge on a side of a node: its place along the side, and the angle at which the edge comes."""
@@ -141,6 +150,18 @@ def _between(points: Sequence[Point], t: float) -> Point:
     (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
     a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
     return a * ax + b * bx + c * cx + d * dx, a * ay + b * by + c * cy + d * dy
+
+
+def land(edges: Sequence[ET.Element], bars: Mapping[str, Box]) -> None:
+    """Sets the ends that came to a barrier from its side onto it from above, in place."""
+    for group in edges:
+        bar = bars.get(group.get("data-target", ""))
+        edge = _Edge(group)
+        if bar is not None and edge.points:
+            left, top, right, _ = bar
+            x, y = edge.tip(1)
+            if y > top and not left + 1 < x < right - 1:
+                edge.land(1, min(max(x, left + 3 * GAP), right - 3 * GAP), top)
 
 
 def follow(edges: Sequence[ET.Element], moved: Sequence[tuple[Box, float]]) -> None:

@@ -100,6 +100,9 @@ def picture(sketch: Sketch, title: str) -> ET.Element:
         if mark is not None:
             _describe(group, mark)
     spread.apart(groups(top, "edge"), _movable(root), sketch.across)
+    if not sketch.across:
+        bars = {name: box(group) for name, group in nodes(root).items() if group.get("data-kind") == "barrier"}
+        spread.land(groups(top, "edge"), bars)
     _raise_titles(top)
     if sketch.level:
         _set_level(root, top, sketch.level)

@@ -306,6 +306,45 @@ def test_members_of_a_join_land_beside_each_other():
     assert max(tops) < bar[1]
 
 
+def every_sign():
+    """A shape with each kind of node and edge."""
+    nodes = (
+        Node(START, START, "start"),
+        Node("agent", "agent", retry=3, cache=60.0, timeout=20.0, asks=True),
+        Node("review", "review", pauses=("before", "after"), deferred=True),
+        *(Node(name, name) for name in ("sub", "x", "y", "z")),
+        Node("team", "team", "subgraph", size=6),
+        Node("give_up", "give_up", "handler", handler="apologise"),
+        Node("cleanup", "cleanup", deferred=True),
+        Node(END, END, "end"),
+    )
+    plain = ((START, "agent"), ("sub", "team"), ("team", "cleanup"), ("cleanup", END), ("give_up", END))
+    edges = (
+        *(Edge(source, target) for source, target in plain),
+        *(Edge("sub", name) for name in ("x", "y", "z")),
+        Edge("agent", "review", "conditional", ("yes",)),
+        Edge("agent", "agent", "conditional", ("retry",)),
+        Edge("agent", "sub", "send"),
+        Edge("agent", "give_up", "error", ("on error",)),
+        Edge("review", "agent", "command", ("again",)),
+        Edge("x", "agent", "observed", ("seen 2",)),
+    )
+    return Topology("signs", nodes, edges, (Join("join:x+y+z:cleanup", ("x", "y", "z"), "cleanup"),))
+
+
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+def test_all_signs_together_leave_room_for_each_other(direction):
+    assert geometry.faults(draw(every_sign(), direction=direction)) == []
+
+
+def test_members_of_a_join_come_to_it_from_above_even_where_they_stand_aside():
+    root = draw(every_sign()).element()
+    top = svg.box(svg.nodes(root)["join:x+y+z:cleanup"])[1]
+    ends = [line.points[-1][1] for line in geometry.lines(root) if line.target.startswith("join:")]
+    assert len(ends) == 3
+    assert all(abs(end - top) < 2 for end in ends)
+
+
 def test_a_tight_drawing_tells_only_names_in_letters_as_large_and_takes_less_room():
     edges = [Edge("agent", "tool", "conditional", ("yes",)), Edge("tool", "agent"), Edge("agent", END)]
     wide, tight = (
