@@ -26,6 +26,7 @@ _LARGE = 100
 _EM = 13 / 72
 _END = 26
 _TIGHT_END = 14
+_TERMINAL_END = 10
 
 _HEAD: Mapping[str, Mapping[str, str]] = {
     "graph": {
@@ -207,7 +208,7 @@ def _wrapped(line: str, at: int) -> str:
         best = min(cuts, key=lambda i: abs(i - middle) - (4 if line[:i].endswith("__") else 0), default=0)
         if best:
             return f"{line[:best].rstrip(' ')}\n{line[best:]}"
-    return line if text.width(line) <= _LINE else "\n".join(_lines(line, _LINE))
+    return line if text.width(line) <= _LINE else "\n".join(_lines(line, max(at, _LINE)))
 
 
 def _lines(words: str, limit: int) -> Iterable[str]:
@@ -303,8 +304,8 @@ def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None
     mark = Mark("node", node.id, node.kind, _title(node), classes=_classes(node, edges))
     if node.kind in ("start", "end"):
         side = "height" if made.across else "width"
-        least = 0.3 if made.across else 0.7
-        wider = {side: f"{max(least, _TIGHT_END * edges / 72):.2f}"} if edges > 2 else {}
+        least, each = (0.3, _TERMINAL_END) if made.across else (0.7, _TIGHT_END)
+        wider = {side: f"{max(least, each * edges / 72):.2f}"} if edges > 2 else {}
         made.node(into, node.id, mark, **{**_terminal(node), **(_TIGHT["end"] if made.tight else {}), **wider})
         return
     wide = 0 if made.across or edges <= _HUB else (_TIGHT_END if made.tight else _END) * edges

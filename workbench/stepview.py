@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -101,7 +102,7 @@ class Strip(html.Shown):
     def fragment(self) -> Html:
         """The strip as HTML, to set into something larger."""
         every = f"repeat({len(self.supersteps)}, minmax(max-content, 1fr))"
-        columns = f"grid-template-columns: minmax(112px, max-content) {every}"
+        columns = f"grid-template-columns: fit-content(260px) {every}"
         strip = html.tag("div", *self._cells(), class_="wb-strip", style=columns)
         return html.join([strip, *(html.tag("p", words, class_="small quiet") for words in self._gap())])
 
@@ -122,7 +123,7 @@ class Strip(html.Shown):
         yield from (html.tag("div", class_=end) for end in ends)
         start = Moment(self.supersteps[0].run, self.supersteps[0]).versions if self.supersteps else {}
         for row, (name, marks) in enumerate(self.versions().items()):
-            breakable = html.tag("code", html.join(name.split(":"), ":<wbr>"))
+            breakable = html.tag("code", html.join(re.findall(r"[^:+_]*[:+_]*", name), "<wbr>"))
             yield html.tag("div", breakable, class_="name")
             last = version(count_of(start[name])) if name in start else "·"
             for mark, end in zip(marks, ends, strict=True):
