@@ -73,13 +73,10 @@ class _Edge:
             else:
                 head.set("points", " ".join(f"{x + dx:.2f},{y + dy:.2f}" for x, y in _points(head)))
 
-    def land(self, end: Literal[0, 1], x: float, y: float) -> None:
-        """Sets one end, which has no head, straight down on a place."""
+    def land(self, place: Point, before: Point) -> None:
+        """Sets the last end, which has no head, on a place, coming from the one before."""
         for path in self.paths:
-            points = _points(path)
-            last = (len(points) - 1, len(points) - 2) if end else (0, 1)
-            points[last[0]], points[last[1]] = (x, y), (x, y - _REACH / 2)
-            first, *rest = (f"{one:.2f},{other:.2f}" for one, other in points)
+            first, *rest = (f"{x:.2f},{y:.2f}" for x, y in [*_points(path)[:-2], before, place])
             path.set("d", f"M{first}C{' '.join(rest)}")
 
 
@@ -152,16 +149,23 @@ def _between(points: Sequence[Point], t: float) -> Point:
     return a * ax + b * bx + c * cx + d * dx, a * ay + b * by + c * cy + d * dy
 
 
-def land(edges: Sequence[ET.Element], bars: Mapping[str, Box]) -> None:
-    """Sets the ends that came to a barrier from its side onto it from above, in place."""
+def land(edges: Sequence[ET.Element], bars: Mapping[str, Box], across: bool = False) -> None:
+    """Sets the ends that came to a barrier at its tip onto the side that faces their source, in place."""
+    flow, along = (0, 1) if across else (1, 0)
     for group in edges:
-        bar = bars.get(group.get("data-target", ""))
-        edge = _Edge(group)
-        if bar is not None and edge.points:
-            left, top, right, _ = bar
-            x, y = edge.tip(1)
-            if y > top and not left + 1 < x < right - 1:
-                edge.land(1, min(max(x, left + 3 * GAP), right - 3 * GAP), top)
+        bar, edge = bars.get(group.get("data-target", "")), _Edge(group)
+        if bar is None or not edge.points:
+            continue
+        low, high = bar[along], bar[along + 2]
+        tip, start = edge.tip(1), edge.points[0]
+        if low + 1 < tip[along] < high - 1:
+            continue
+        side, away = (bar[flow], -_REACH / 2) if start[flow] < bar[flow] else (bar[flow + 2], _REACH / 2)
+        place = min(max(tip[along], low + 2 * GAP), high - 2 * GAP)
+        if across:
+            edge.land((side, place), (side + away, place))
+        else:
+            edge.land((place, side), (place, side + away))
 
 
 def follow(edges: Sequence[ET.Element], moved: Sequence[tuple[Box, float]]) -> None:

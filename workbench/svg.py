@@ -32,6 +32,8 @@ Corner = Literal["left", "right", "over"]
 
 _SHAPES = ("path", "polygon", "ellipse", "polyline")
 _PAD = 10.0
+_LIFT = 3.0
+"""How far a label above its line is raised: layout programs set it down on the line."""
 
 
 class LayoutError(RuntimeError):
@@ -100,9 +102,11 @@ def picture(sketch: Sketch, title: str) -> ET.Element:
         if mark is not None:
             _describe(group, mark)
     spread.apart(groups(top, "edge"), _movable(root), sketch.across)
-    if not sketch.across:
-        bars = {name: box(group) for name, group in nodes(root).items() if group.get("data-kind") == "barrier"}
-        spread.land(groups(top, "edge"), bars)
+    bars = {name: box(group) for name, group in nodes(root).items() if group.get("data-kind") == "barrier"}
+    spread.land(groups(top, "edge"), bars, sketch.across)
+    for group in groups(top, "edge") if sketch.across else ():
+        for label in group.iter(f"{{{NS}}}text"):
+            label.set("y", f"{float(label.get('y', 0)) - _LIFT:.2f}")
     _raise_titles(top)
     if sketch.level:
         _set_level(root, top, sketch.level)

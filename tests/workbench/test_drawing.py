@@ -337,12 +337,13 @@ def test_all_signs_together_leave_room_for_each_other(direction):
     assert geometry.faults(draw(every_sign(), direction=direction)) == []
 
 
-def test_members_of_a_join_come_to_it_from_above_even_where_they_stand_aside():
-    root = draw(every_sign()).element()
-    top = svg.box(svg.nodes(root)["join:x+y+z:cleanup"])[1]
-    ends = [line.points[-1][1] for line in geometry.lines(root) if line.target.startswith("join:")]
+@pytest.mark.parametrize(("direction", "side", "axis"), [("TB", 1, 1), ("LR", 0, 0)])
+def test_members_of_a_join_come_to_it_with_the_flow_even_where_they_stand_aside(direction, side, axis):
+    root = draw(every_sign(), direction=direction).element()
+    border = svg.box(svg.nodes(root)["join:x+y+z:cleanup"])[side]
+    ends = [line.points[-1][axis] for line in geometry.lines(root) if line.target.startswith("join:")]
     assert len(ends) == 3
-    assert all(abs(end - top) < 2 for end in ends)
+    assert all(abs(end - border) < 2 for end in ends)
 
 
 def test_a_tight_drawing_tells_only_names_in_letters_as_large_and_takes_less_room():
