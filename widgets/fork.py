@@ -114,7 +114,7 @@ class Fork(Live):
         if do == "refresh":
             return
         if do == "stop":
-            self.session.stop()
+            self.session.pause()
         elif do == "pick":
             self._take_up(str(given.get("id") or form.get("checkpoint")))
         elif do == "reset":

@@ -91,7 +91,7 @@ class Resume(Live):
             return
         self._unsent = ()
         if do == "stop":
-            self.session.stop()
+            self.session.pause()
         elif do in ("resume", "go on"):
             if self._late(*self.answered):
                 self._refuse_late(())

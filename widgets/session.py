@@ -5,7 +5,7 @@ All widgets stand on this, and it needs none of them. It uses a graph's public c
 
 What stays true:
 
-1. Every superstep that ran has its checkpoint: a step ends at a breakpoint after the barrier, a stop at the next one.
+1. Every superstep that ran has its checkpoint: a step ends at a breakpoint after the barrier, a pause at the next one.
 2. Nothing is ever removed. A fork or a replay begins a branch; the one it left stays.
 3. What is refused is refused before the graph hears of it, and changes nothing.
 4. One verb runs at a time. Another one in the meantime is refused with `Busy`; looking is always allowed.
@@ -256,11 +256,11 @@ class Session:
             made = self.checkpoint(written["configurable"]["checkpoint_id"])
             return replace(edit, checkpoint=made)
 
-    def stop(self) -> bool:
-        """Ask what runs now to stop at the next barrier, from any thread. False when nothing runs."""
+    def pause(self) -> bool:
+        """Ask what runs now to stop at the next barrier, from any thread; `run()` goes on. False when nothing runs."""
         run = self._turns.run
         if run is not None:
-            run.request_drain("stopped by the user")
+            run.request_drain("paused by the user")
         return run is not None
 
     # -- within ------------------------------------------------------------------------------------------------------

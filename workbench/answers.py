@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from workbench import html, text
 from workbench.html import Html
 from workbench.prose import Code, Line, Mark, Told, place, quoted, version
+
+Picture = Callable[[], Html]
+"""Draws what belongs to an answer, when it is shown."""
+
+
+def undrawn() -> Html:
+    """No picture."""
+    return Html("")
+
 
 # -- why --------------------------------------------------------------------------------------------------------------
 
@@ -51,6 +60,7 @@ class Why(Told):
     called: int
     handles: tuple[str, ...]
     triggers: tuple[Cause, ...]
+    picture: Picture = field(default=undrawn, compare=False)
 
     def head(self) -> Line:
         """That it ran, when, how often and how it ended."""
@@ -70,6 +80,10 @@ class Why(Told):
             yield (f"it handles the error of {failed}",)
         for cause in self.triggers:
             yield (*self._cause(cause),)
+
+    def fragment(self) -> Html:
+        """The answer, and the drawing with what it names."""
+        return html.join([Told.fragment(self), self.picture()])
 
     def _cause(self, cause: Cause) -> Iterator[str | Code | Mark]:
         sends = cause.channel == "__pregel_tasks"
@@ -156,6 +170,7 @@ class WhyNot(Told):
     ns: str
     reasons: tuple[Reason, ...]
     at_end: bool = False
+    picture: Picture = field(default=undrawn, compare=False)
 
     def head(self) -> Line:
         """That it did not run, and when that is meant."""
@@ -167,6 +182,10 @@ class WhyNot(Told):
         """One line for each reason."""
         for reason in self.reasons:
             yield _reason(self.node, reason)
+
+    def fragment(self) -> Html:
+        """The answer, and the drawing with what it names."""
+        return html.join([Told.fragment(self), self.picture()])
 
 
 def _reason(node: str, reason: Reason) -> Line:
@@ -264,6 +283,7 @@ class Who(Told):
     has_value: bool
     value: Any
     writes: tuple[Fold, ...]
+    picture: Picture = field(default=undrawn, compare=False)
 
     def head(self) -> Line:
         """The channel, its version, and who wrote it when."""
@@ -282,13 +302,13 @@ class Who(Told):
         yield (f"after: {quoted(self.value) if self.has_value else 'empty'}",)
 
     def fragment(self) -> Html:
-        """The head line, and a table of the writes."""
+        """The head line, a table of the writes, and the drawing with those who wrote."""
         rows: list[list[Any]] = [["", "before", "", _shown(self.had_value, self.before)]]
         for write in self.writes:
             rows.append([write.order, write.node, html.value(write.value), _shown(write.known, write.after)])
         rows.append(["", "after", "", _shown(self.has_value, self.value)])
         head = Told.fragment(_Head(self.head()))
-        return html.join([head, html.table(["order", "node", "wrote", "value"], rows, right=[0])])
+        return html.join([head, html.table(["order", "node", "wrote", "value"], rows, right=[0]), self.picture()])
 
 
 class _Head(Told):

@@ -106,7 +106,15 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("writers", "string", "The nodes that wrote it, in the order applied."),
     ),
     "versions": (NS, STEP, Column("…", "Int64", "One column for each channel: its version after the superstep.")),
-    "values": (NS, STEP, Column("…", "object", "One column for each channel: its value after the superstep.")),
+    "values": (
+        NS,
+        STEP,
+        Column(
+            "…",
+            "object",
+            "One column for each channel: its value after the superstep. It is Int64, string or boolean where all fit.",
+        ),
+    ),
     "checkpoints": (
         NS,
         Column("checkpoint_id", "string", "The checkpoint's id."),
@@ -382,11 +390,14 @@ def _versions(index: Index) -> pd.DataFrame:
 
 
 def _values(index: Index) -> pd.DataFrame:
-    return _wide(index, lambda state: state.values, "object", pd.NA)
+    return _wide(index, lambda state: state.values, None, pd.NA)
 
 
-def _wide(index: Index, row: Callable[[_After], list[Any]], dtype: str, missing: Any) -> pd.DataFrame:
-    """One column for each channel. A channel that is named like a key column gets " (channel)" added."""
+def _wide(index: Index, row: Callable[[_After], list[Any]], dtype: str | None, missing: Any) -> pd.DataFrame:
+    """One column for each channel. A channel that is named like a key column gets " (channel)" added.
+
+    Without a dtype each column has that of its values, where they are all numbers, texts or truth values of one kind.
+    """
     places: dict[str, list[Any]] = {"ns": [], "step": []}
     channels: dict[str, list[Any]] = {}
     for height, (superstep, state) in enumerate(_states(index)):
@@ -403,8 +414,23 @@ def _wide(index: Index, row: Callable[[_After], list[Any]], dtype: str, missing:
     columns: dict[str, Any] = {"ns": array(places["ns"], "string"), "step": array(places["step"], "Int64")}
     for name, column in channels.items():
         column.extend([missing] * (height - len(column)))
-        columns[f"{name} (channel)" if name in places else name] = array(column, dtype)
+        columns[f"{name} (channel)" if name in places else name] = (
+            _fitting(column) if dtype is None else array(column, dtype)
+        )
     return pd.DataFrame(columns, copy=False)
+
+
+_DTYPES: Final[Mapping[type[Any], Any]] = {bool: "boolean", int: "Int64", str: "string"}
+
+
+def _fitting(column: Sequence[Any]) -> Any:
+    """The values of a channel in a dtype that fits them all, missing ones aside; else as they are."""
+    kinds = set(map(type, column)) - {type(pd.NA)}
+    dtype = _DTYPES.get(kinds.pop()) if len(kinds) == 1 else None
+    try:
+        return pd.Series(column, dtype=dtype).array if dtype is not None else array(column, "object")
+    except (OverflowError, UnicodeError):  # a number of more than 64 bits, half a character
+        return array(column, "object")
 
 
 # -- checkpoints, interrupts, stream ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ out are the recording's own copies of the values: change a copy of them, not the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
 from runtime.rows import played
-from workbench import ancestry, explain, frames, kept, moment, overlay, past, report, story, tree
+from workbench import ancestry, explain, frames, kept, moment, overlay, past, pictures, report, story, tree
 from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
@@ -272,22 +273,25 @@ class Recording:
 
         `ns` names the graph where nested ones have a node of that name, too. LookupError when it did not run then.
         """
-        return explain.why(self.index, node, step, ns)
+        found = explain.why(self.index, node, step, ns)
+        return replace(found, picture=lambda: pictures.of_why(self.index, found))
 
     def why_not(self, node: str, step: int | None = None, *, ns: str | None = None) -> WhyNot:
         """What the node waited for in that superstep, or, without `step`, when the recording ended."""
-        return explain.why_not(self.index, node, step, ns)
+        found = explain.why_not(self.index, node, step, ns)
+        return replace(found, picture=lambda: pictures.of_why_not(self.index, found))
 
     def who(self, channel: str, step: int | None = None, *, ns: str | None = None) -> Who:
         """The writes behind the channel's value after that superstep (without `step`: at the end), and their fold."""
-        return explain.who(self.index, channel, step, ns)
+        found = explain.who(self.index, channel, step, ns)
+        return replace(found, picture=lambda: pictures.of_who(self.index, found))
 
     def diff(self, a: Any, b: Any = None) -> Comparison:
         """What differs between two states: a list of operations, shown side by side.
 
-        A side is a superstep's number (the state after it), a recording (its last state), a checkpoint's id, a
-        snapshot, or a mapping. With one side only: what superstep `a` has changed, or how `a` differs from this
-        recording's last state.
+        A side is a superstep's number (the state after it), a recording (its last state), a checkpoint (its id, or a
+        config that names it), a branch of a session (its last state), a snapshot, or a mapping. With one side only:
+        what superstep `a` has changed, or how `a` differs from this recording's last state.
         """
         if b is not None:
             sides = self._side(a), self._side(b)
@@ -307,14 +311,16 @@ class Recording:
             case str():
                 step, values = moment.at_checkpoint(self.index, side)
                 return f"checkpoint of superstep {step}", values
+            case {"configurable": {"checkpoint_id": str(id)}}:
+                return self._side(id)
             case Mapping():
                 return "values", {name: value for name, value in side.items() if is_state(str(name))}
-        held = getattr(side, "values", None)
+        held = getattr(getattr(side, "tip", side), "values", None)
         if isinstance(held, Mapping):
-            return "snapshot", held
+            return str(getattr(side, "name", "snapshot")), held
         raise TypeError(
-            f"A {type(side).__name__} is no state. Pass a superstep's number, a recording, a checkpoint's id, "
-            "a snapshot or a mapping."
+            f"A {type(side).__name__} is no state. Pass a superstep's number, a recording, a checkpoint's id or "
+            "config, a branch, a snapshot or a mapping."
         )
 
     # -- pictures -----------------------------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ def test_a_second_verb_while_one_runs_is_refused(compiled: Any) -> None:
 
 def test_a_stop_ends_the_run_at_the_next_barrier(steps: Any) -> None:
     session = Session(steps, "t")
-    session.observe(lambda notice: session.stop() if "Running a" in notice.words else None)
+    session.observe(lambda notice: session.pause() if "Running a" in notice.words else None)
     session.run({"total": 1})
     assert session.words == "Stopped before b"
     assert session.current.values["log"] == ["a"]

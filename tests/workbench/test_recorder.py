@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, TypedDict
 
+import pandas as pd
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
@@ -395,3 +397,29 @@ def test_a_replay_is_explained_at_the_barrier_before_the_superstep(run, saver, b
     again = run(graph, None, {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": before}})
     assert list(again.tasks.node) == ["b", "c"]
     assert "branch:to:b is empty" in str(again.why_not("b", again.tasks.step.iloc[-1]))
+
+
+def test_a_side_of_a_comparison_may_be_a_checkpoints_config_or_a_branch(saver, chain):
+    graph = chain.compile(checkpointer=saver)
+    rec = record(graph, {"total": 1}, thread="t")
+    place = {"configurable": {"thread_id": "t", "checkpoint_id": rec.checkpoints.checkpoint_id.iloc[1]}}
+    assert rec.diff(place, rec).channels == ("log",)
+    branch = SimpleNamespace(name="fork 1", tip=SimpleNamespace(values={"total": 1, "log": ["a"]}))
+    assert str(rec.diff(branch)).startswith("the end, superstep 2 → fork 1: 1 difference.")
+
+
+def test_values_have_the_dtype_that_fits_them_all(built):
+    class Mixed(TypedDict, total=False):
+        number: int
+        words: str
+        yes: bool
+        large: int
+        any: Any
+
+    given = {"number": 1, "words": "节点", "yes": True, "large": 1, "any": 1}
+    nodes = {"a": lambda state: {"number": 2, "large": 2**70, "any": "two", "words": "tea", "yes": False}}
+    values = record(built((START, "a"), state=Mixed, **nodes).compile(), given).values
+    dtypes = {name: str(values[name].dtype) for name in given}
+    assert dtypes == {"number": "Int64", "words": "string", "yes": "boolean", "large": "object", "any": "object"}
+    assert values.number.iloc[0] is pd.NA
+    assert list(values.large[1:]) == [1, 2**70]
