@@ -19,7 +19,7 @@ What stays true:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runtime.events import (
     Change,
@@ -51,6 +51,15 @@ Tell = Callable[[Event], object]
 Named = str | Sequence[str]
 
 
+class Early(NamedTuple):
+    """What a task wrote, when that has come before the checkpoint on which it ran."""
+
+    task_id: str
+    writes: list[tuple[str, Any]]
+    place: str
+    at: float | None
+
+
 class Chronicle:
     """The events of one run of one graph, told as far as they are sure.
 
@@ -77,6 +86,7 @@ class Chronicle:
         self._ledger = Ledger(graph)
         self._came: dict[int, Came] = {}
         self._steps: dict[str, int] = {}
+        self._early: dict[str, list[Early]] = {}
         self._checkpoint_id: str | None = None
         self._input: Any = None
         self._commanded = True
@@ -140,15 +150,19 @@ class Chronicle:
     def wrote(
         self, checkpoint_id: str | None, task_id: str, writes: Iterable[Any], place: str, at: float | None
     ) -> None:
-        """The saver was handed what a task wrote on that checkpoint."""
-        step = self._steps.get(checkpoint_id or "", self.step - 1) + 1
+        """The saver was handed what a task wrote on that checkpoint, which may come after it, from another thread."""
         kept = [(channel, self._freeze(value)) for channel, value in writes]
         if task_id == NULL:
             self._command(kept, at)
-            return
-        work = self._at(step).work(task_id)
-        work.writes, work.ended, work.stored = kept, at, False
-        work.place = work.place or place
+        elif checkpoint_id is None or checkpoint_id in self._steps:
+            self._wrote(self._steps.get(checkpoint_id or "", self.step - 1) + 1, Early(task_id, kept, place, at))
+        else:
+            self._early.setdefault(checkpoint_id, []).append(Early(task_id, kept, place, at))
+
+    def _wrote(self, step: int, came: Early) -> None:
+        work = self._at(step).work(came.task_id)
+        work.writes, work.ended, work.stored = came.writes, came.at, False
+        work.place = work.place or came.place
         work.node = work.node or node_of(work.place, self._ledger.sent())
         self._advance()
 
@@ -164,6 +178,8 @@ class Chronicle:
         held = {**checkpoint, "channel_values": self._frozen(checkpoint)}
         self._at(step).saved = Saved(held, metadata, parent_id, at)
         self._advance()
+        for came in self._early.pop(checkpoint["id"], ()):
+            self._wrote(step + 1, came)
 
     def streamed(self, mode: str, value: Any, at: float, task_id: str | None = None) -> None:
         """A task gave something to the stream: which, is known where it is told, and where one runs alone."""
@@ -175,6 +191,8 @@ class Chronicle:
     def over(self, status: str, error: BaseException | None, at: float) -> None:
         """The run has ended: tell what is left, and how it ended. One that is "done" may have stopped to ask."""
         self._advance()
+        for came in [came for many in self._early.values() for came in many]:  # on checkpoints that were never saved
+            self._wrote(self.step, came)
         for step in sorted(self._came):
             self.step = max(step, self.step)
             self._advance(whole=True)

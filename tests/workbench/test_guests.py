@@ -1,10 +1,12 @@
 """How runs of LangGraph are watched: what is told where they tell little, and that they stay as they were."""
 
+import threading
 from typing import Any, TypedDict
 
 import pytest
 
 from workbench import guests, record, recording
+from workbench.chronicle import Chronicle
 
 pytest.importorskip("langgraph")
 from langgraph.checkpoint.memory import InMemorySaver
@@ -100,3 +102,24 @@ def test_what_cannot_be_told_does_not_break_the_run(monkeypatch, caplog):
     assert rec.output == {"x": 2}
     assert guests.BROKEN in rec.missing
     assert "could not be told" in caplog.text
+
+
+def test_writes_may_come_before_the_checkpoint_on_which_their_task_ran(monkeypatch):
+    """LangGraph hands both to its saver from threads of its own, so either may come first."""
+    told, tell = threading.Event(), Chronicle.wrote
+
+    def wrote(*given: Any) -> None:
+        tell(*given)
+        told.set()
+
+    class Slow(InMemorySaver):
+        def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+            assert metadata["step"] >= 0 or told.wait(20)
+            return super().put(config, checkpoint, metadata, new_versions)
+
+    monkeypatch.setattr(Chronicle, "wrote", wrote)
+    rec = record(line(add, checkpointer=Slow()), {"x": 1}, thread="t")
+    assert [*zip(rec.tasks.step, rec.tasks.node, rec.tasks.status, strict=True)] == [
+        (0, "__start__", "ok"),
+        (1, "n0", "ok"),
+    ]
