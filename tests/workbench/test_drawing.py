@@ -346,6 +346,14 @@ def test_members_of_a_join_come_to_it_with_the_flow_even_where_they_stand_aside(
     assert all(abs(end - border) < 2 for end in ends)
 
 
+@pytest.mark.parametrize("members", list(itertools.permutations(("x", "y", "z"))))
+def test_members_of_a_join_land_in_the_order_in_which_they_stand(members):
+    given = every_sign()
+    root = draw(given._replace(joins=(Join("join:x+y+z:cleanup", members, "cleanup"),))).element()
+    coming = [line.points for line in geometry.lines(root) if line.target.startswith("join:")]
+    assert sorted(coming, key=lambda points: points[0][0]) == sorted(coming, key=lambda points: points[-1][0])
+
+
 def test_a_tight_drawing_tells_only_names_in_letters_as_large_and_takes_less_room():
     edges = [Edge("agent", "tool", "conditional", ("yes",)), Edge("tool", "agent"), Edge("agent", END)]
     wide, tight = (
