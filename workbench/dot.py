@@ -8,7 +8,7 @@ the picture as titles and data attributes.
 import html
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from workbench import flow, text
@@ -27,6 +27,9 @@ _EM = 13 / 72
 _END = 26
 _TIGHT_END = 14
 _TERMINAL_END = 10
+_SIDE = 2
+_SIDE_END = 12
+_SIGN_ROOM = 22
 
 _HEAD: Mapping[str, Mapping[str, str]] = {
     "graph": {
@@ -124,6 +127,7 @@ def sketch(
     back = flow.backward(places, ways)
     made.back = back - flow.by_itself(places, ways, back) if len(places) <= _LARGE else back
     made.aside = flow.aside(ways)
+    made.side = _sides(ways, back)
     busy = Counter(end for way in ways for end in way)
     _group(made, made.graph, shape, "", busy, answers or {})
     handled = Counter(edge.target for edge in shape.edges if edge.kind == "error")
@@ -132,6 +136,18 @@ def sketch(
     for join in shape.joins:
         _join_edges(made, join)
     return made.sketch()
+
+
+def _sides(ways: Iterable[flow.Way], back: Collection[flow.Way]) -> Mapping[str, int]:
+    """How many edges meet each node on that of its two sides, up or down the flow, where more do."""
+    met = Counter[tuple[str, bool]]()
+    for way in ways:
+        source, target = reversed(way) if way in back else way
+        met.update(((source, True), (target, False)) if source != target else ())
+    found = Counter[str]()
+    for (node, _), edges in met.items():
+        found[node] = max(found[node], edges)
+    return found
 
 
 class Writer:
@@ -147,6 +163,7 @@ class Writer:
         self.edges = 0
         self.back: set[flow.Way] = set()
         self.aside: set[flow.Way] = set()
+        self.side: Mapping[str, int] = {}
         self.graph = graphviz.Digraph("workbench")
         for part, attributes in _HEAD.items():
             self.graph.attr(part, **{**attributes, **(_TIGHT.get(part, {}) if tight else {})})
@@ -312,8 +329,8 @@ def _node(made: Writer, into: Any, node: Node, edges: int, answer: Answer | None
     extra: dict[str, str] = {"label": _label(node, answer, max(_WRAP, wide // 7), made)}
     if wide:
         extra["width"] = f"{wide / 72:.2f}"
-    elif edges > _HUB:
-        extra["height"] = f"{0.2 * edges:.2f}"
+    elif made.across and made.side.get(node.id, 0) > _SIDE:
+        extra["height"] = f"{(_SIGN_ROOM + _SIDE_END * made.side[node.id]) / 72:.2f}"
     if not made.tight and _rows(node, answer):
         extra["margin"] = "0.14,0.05"
     if node.kind == "handler":
