@@ -65,7 +65,7 @@ _HEAD: Mapping[str, Mapping[str, str]] = {
     },
 }
 _TIGHT: Mapping[str, Mapping[str, str]] = {
-    "graph": {"pad": "0.1", "nodesep": "0.14", "ranksep": "0.34"},
+    "graph": {"pad": "0.1", "nodesep": "0.14", "ranksep": "0.38"},
     "node": {"margin": "0.07,0.05", "height": "0.36", "width": "0.6"},
     "end": {"width": "0.5", "margin": "0.07,0.04"},
 }

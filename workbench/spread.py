@@ -98,14 +98,14 @@ def apart(edges: Sequence[ET.Element], boxes: Mapping[str, Box], across: bool = 
     for group in edges:
         names = [group.get("data-source", ""), group.get("data-target", "")]
         edge = _Edge(group)
-        if names[0] == names[1] or len(edge.points) < 4:
+        if len(edge.points) < 4:
             continue
         if "back" in group.get("class", "").split():
             names.reverse()
         ends: tuple[tuple[Literal[0, 1], str], ...] = ((0, names[0]), (1, names[1]))
         for end, name in ends:
             if name in boxes:
-                side = _side(edge.tip(end), boxes[name], across)
+                side = _side(edge.tip(end), boxes[name], across, 0.0 if names[0] == names[1] else _NEAR)
                 axis = 1 if side in (0, 2) else 0
                 found = _End(edge.tip(end)[axis], edge.slope(end, side), edge, end)
                 met.setdefault((name, side), []).append(found)
@@ -190,6 +190,7 @@ def _along(ends: list[_End], box: Box, side: int) -> None:
     for one, place in zip(ends, places([one.at for one in ends], low, high), strict=True):
         if abs(place - one.at) > 0.5:
             along, onto = place - one.at, box[side] - one.edge.tip(one.end)[0 if upright else 1]
+            onto = onto if abs(onto) > 3 else 0.0  # it stood on this side already
             one.edge.move(one.end, *((onto, along) if upright else (along, onto)))
 
 
@@ -209,12 +210,12 @@ def places(wished: Sequence[float], low: float, high: float) -> list[float]:
     return [min(max(mean, low), top) + gap * number for number, mean in enumerate(even)]
 
 
-def _side(point: Point, box: Box, across: bool) -> int:
-    """The side on which a point lies: 0 left, 1 top, 2 right, 3 bottom."""
+def _side(point: Point, box: Box, across: bool, near: float) -> int:
+    """The side on which a point lies: 0 left, 1 top, 2 right, 3 bottom; one that faces the flow even if `near` off."""
     x, y = point
     away = [abs(x - box[0]), abs(y - box[1]), abs(x - box[2]), abs(y - box[3])]
     for side in (1, 3) if across else (0, 2):
-        away[side] += _NEAR
+        away[side] += near
     return min(range(4), key=away.__getitem__)
 
 
