@@ -8,10 +8,10 @@ when is the engine (`snapshot_frequency` is its measure); who finds snapshot and
 1. `update` with a superstep's writes, and `replay_writes` with the same ones, give the same value.
 2. So the reducer must be deterministic, and must not care how the writes are parted:
    `reducer(reducer(v, a), b) == reducer(v, a + b)`.
-3. The log of a checkpoint is all that stands beside its parent, in a place for each task, whoever ran it. Two processes
-   that run one superstep of a thread at the same time share that place, and what was written there first counts for
-   both: the other's checkpoint holds its own values, and of a delta channel what the first one wrote. (LangGraph reads
-   the same tables by the same rule.) So a thread with such channels is for one process at a time.
+3. What stands beside a checkpoint is the log of its child, in a place for each task, whoever ran it. Two processes that
+   run one superstep of a thread at the same time share that place, and what was written there first would count for
+   both. So our savers keep with the child what made it of its parent, and read that. LangGraph and savers of others
+   read what stands beside the parent: with these, a thread with such channels is for one process at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class DeltaChannel(SingleValue[Value], Generic[Value]):
 
     `snapshot_frequency` is the number of updates after which a checkpoint holds the whole value. The channel is empty
     until its first write or until it is restored. An `Overwrite` replaces the value and drops the other writes.
-    A thread with such a channel is for one process at a time: two at once in one superstep would share its log.
     """
 
     __slots__ = ("reducer", "snapshot_frequency")

@@ -3,7 +3,8 @@
 The writes that stand beside a checkpoint are the log of its child. So a value is the nearest snapshot among the
 ancestors, and the log from there on. A snapshot is taken when the log grows long (in updates, or in supersteps), and
 where the log would not tell the truth: after an overwrite, and when the writes of a step have no place beside the
-parent.
+parent. Our savers are given the log with the child, too: where two processes run a superstep at once, what stands
+beside the parent is of either.
 """
 
 from __future__ import annotations
@@ -84,6 +85,13 @@ def versioned(state: State, whole: Collection[str]) -> dict[str, Version]:
 def overwrites(program: Program, step: Step) -> set[str]:
     """The delta channels which a step overwrote."""
     return {name for _, name, value in step.writes if name in program.deltas and overwritten(value) is not MISSING}
+
+
+def log(program: Program, step: Step, logs: dict[str, list[tuple[str, Any]]]) -> None:
+    """Add to the logs what a step took into delta channels."""
+    for task, name, value in step.writes:
+        if name in program.deltas and name in step.versions:
+            logs.setdefault(name, []).append((task.id, value))
 
 
 def unlogged(program: Program, step: Step, stored: Mapping[str, Sequence[tuple[str, Any]]]) -> set[str]:

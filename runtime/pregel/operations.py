@@ -29,7 +29,7 @@ from runtime.checkpoint.base import Written, shelf_of
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
-from runtime.pregel.deltas import COUNTERS, counted, overwrites, rebuild, unread, versioned, with_ids
+from runtime.pregel.deltas import COUNTERS, counted, log, overwrites, rebuild, unread, versioned, with_ids
 from runtime.pregel.effects import (
     Flush,
     Routine,
@@ -174,6 +174,7 @@ class _Thread:
         self.ns = site.config[CONF].get(CHECKPOINT_NS, "")
         self.pending: dict[str, list[tuple[str, Any]]] = {}
         self.whole: set[str] = set()
+        self.logs: dict[str, list[tuple[str, Any]]] = {}
         if found is None:
             self.state, self.step = State.fresh(program, new_id()), -2
             self.metadata: Mapping[str, Any] = {}
@@ -194,6 +195,7 @@ class _Thread:
     def advance(self, tasks: Sequence[Task]) -> Step:
         step = update(self.state, tasks, self.saver.get_next_version, self.step + 1)
         self.state.advance(step)
+        log(self.state.program, step, self.logs)
         self.whole |= overwrites(self.state.program, step)
         return step
 
@@ -423,7 +425,8 @@ def _put(
     counters, whole = counted(program, before.get(COUNTERS), changed, thread.whole)
     changed.update(versioned(state, whole))
     shelf = _shelf(site)
-    checkpoint = state.to_checkpoint(id, time.time(), changed, whole, state.maps() if shelf.frozen else None)
+    maps = state.maps() if shelf.frozen else None
+    checkpoint = state.to_checkpoint(id, time.time(), changed, whole, maps, thread.logs)
     parents = dict(before.get("parents") or {})
     metadata: dict[str, Any] = {"source": source, "step": step, "parents": parents}
     if counters:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime._words import MISSING, RESUME
 from runtime.checkpoint.base import Written
-from runtime.pregel.deltas import COUNTERS, counted, overwrites, unlogged, versioned
+from runtime.pregel.deltas import COUNTERS, counted, log, overwrites, unlogged, versioned
 from runtime.pregel.effects import Flush, Routine, SaveCheckpoint, SaveWrites
 from runtime.pregel.state import Maps, State, Step
 from runtime.pregel.task import Task, task_path_str
@@ -33,7 +33,7 @@ class Progress:
     """
 
     __slots__ = (
-        "applying", "beside", "changed", "found", "held", "last_output", "log", "maps", "metadata", "moved",
+        "applying", "beside", "changed", "found", "held", "last_output", "log", "logs", "maps", "metadata", "moved",
         "next_version", "origin", "parent_id", "paths", "pending", "replayed", "saved_id", "seen", "shelf",
         "shown", "source", "state", "step", "stop", "tasks", "unsaved", "whole",
     )  # fmt: skip
@@ -66,6 +66,7 @@ class Progress:
         self.last_output: Any = MISSING
         self.origin = state.checkpoint_id
         self.log: list[tuple[str, str, list[tuple[str, Any]]]] = []
+        self.logs: dict[str, list[tuple[str, Any]]] = {}
 
     def passed(self, source: str) -> None:
         """A barrier lies behind: the next superstep's number is one higher."""
@@ -90,6 +91,7 @@ def advance(progress: Progress, step: Step) -> None:
     progress.changed.update(step.versions)
     progress.seen.update(step.seen)
     if program.deltas:
+        log(program, step, progress.logs)
         progress.whole |= overwrites(program, step)
         progress.moved |= step.versions.keys()
 
@@ -132,8 +134,8 @@ def _save(run: Run, progress: Progress) -> Routine[None]:
     maps = progress.maps
     if maps is not None:
         maps = progress.maps = maps[0].over(changed), maps[1].over(progress.seen)
-    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), changed, whole, maps)
-    progress.changed, progress.seen = {}, {}
+    checkpoint = state.to_checkpoint(state.checkpoint_id, run.clock(), changed, whole, maps, progress.logs)
+    progress.changed, progress.seen, progress.logs = {}, {}, {}
     progress.whole, progress.beside = frozenset(), True
     progress.parent_id = progress.saved_id
     yield SaveCheckpoint(shelf_of(progress), progress.saved_id, checkpoint, metadata, progress.held)

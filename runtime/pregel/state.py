@@ -15,6 +15,7 @@ What holds between supersteps, and `check` asserts:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime._words import MISSING, TASKS
@@ -25,6 +26,7 @@ from runtime.pregel.program import Channel, Program
 
 if TYPE_CHECKING:
     from runtime.checkpoint.base import Checkpoint
+    from runtime.checkpoint.base.frozen import Logs
     from runtime.pregel.task import Task
 
 Version = Any
@@ -158,7 +160,13 @@ class State:
         return sends
 
     def to_checkpoint(
-        self, id: str, at: float, new: Mapping[str, Version], whole: Iterable[str] = (), maps: Maps | None = None
+        self,
+        id: str,
+        at: float,
+        new: Mapping[str, Version],
+        whole: Collection[str] = (),
+        maps: Maps | None = None,
+        logs: Logs = MappingProxyType({}),
     ) -> FrozenCheckpoint:
         """The state as a checkpoint of that id; the delta channels in `whole` are held by their value.
 
@@ -172,7 +180,8 @@ class State:
                 values[name] = DeltaSnapshot(channel.get())
         versions, seen = maps or self.maps()
         updated = None if self.updated is None else sorted(self.updated)
-        return FrozenCheckpoint(id, at, versions, seen, updated, new, values)
+        told = {name: logs.get(name, ()) for name in self.program.deltas if name not in whole}
+        return FrozenCheckpoint(id, at, versions, seen, updated, new, values, told)
 
     def maps(self) -> Maps:
         """The state's maps, copied."""

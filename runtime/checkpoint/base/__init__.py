@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
@@ -499,11 +500,21 @@ class DeltaWalk:
         self._met.add(found.checkpoint["id"])
         return found.parent_config
 
-    def visit(self, writes: Collection[PendingWrite], values: Mapping[str, Any]) -> None:
-        """Take an ancestor's pending writes, in their order; its values close the channels that they hold."""
+    def visit(
+        self,
+        writes: Collection[PendingWrite],
+        values: Mapping[str, Any],
+        logs: Mapping[str, Sequence[PendingWrite]] = MappingProxyType({}),
+    ) -> None:
+        """Take an ancestor's pending writes, in their order; its values close the channels that they hold.
+
+        Of a channel in `logs` it takes what stands there: the way leads over a child that tells what made it.
+        """
         for write in reversed(tuple(writes)):
-            if write[1] in self.open:
+            if write[1] in self.open and write[1] not in logs:
                 self._writes[write[1]].append(write)
+        for channel in self.open & logs.keys():
+            self._writes[channel] += reversed(logs[channel])
         for channel in self.open & values.keys():
             self._seeds[channel] = values[channel]
             self.open.discard(channel)

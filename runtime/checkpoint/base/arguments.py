@@ -58,6 +58,14 @@ def coded(
         raise cannot_save(serde, values, thread_id, error, task_path) from error
 
 
+def logged(
+    serde: SerializerProtocol, channel: str, log: Sequence[tuple[str, Any]], thread_id: str
+) -> list[tuple[str, str, bytes]]:
+    """What was written to a delta channel: each task's id, and a value as tag and bytes."""
+    pairs = coded(serde, [(channel, value) for _, value in log], thread_id)
+    return [(task_id, *pair) for (task_id, _), (_, pair) in zip(log, pairs, strict=True)]
+
+
 def cannot_save(
     serde: SerializerProtocol,
     values: Iterable[tuple[str, Any]],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class Layers(Generic[T]):
         return None
 
 
+Logs = Mapping[str, Sequence[tuple[str, Any]]]
+"""Of channels the tasks and their writes, in the order in which they were taken in."""
+
+
 class FrozenCheckpoint(NamedTuple):
     """A thread's state at a barrier, by what is new in it."""
 
@@ -75,6 +80,8 @@ class FrozenCheckpoint(NamedTuple):
     """The versions that the saver has not been given yet."""
     values: Mapping[str, Any]
     """What the channels in `new` have to store; a channel without a value is not there."""
+    logs: Logs = MappingProxyType({})
+    """What was written since the parent to the delta channels that have no value here, be it nothing."""
 
     def whole(self) -> dict[str, Any]:
         """The checkpoint as savers of others get it, with these values: a new dict, whose maps are new as well."""

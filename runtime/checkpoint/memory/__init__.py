@@ -10,6 +10,7 @@ import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -142,16 +143,17 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         lineage = self._known(conf["thread_id"], conf.get("checkpoint_ns", "")) or Lineage()
         with self._lock:
             record = lineage.records.get(wanted) if wanted else lineage.newest()
-            for ancestor in () if record is None else lineage.ancestors(record):
+            for child, ancestor in () if record is None else pairwise((record, *lineage.ancestors(record))):
                 if not walk.open:
                     break
+                logs = lineage.logs_between(ancestor, child, walk.open)
                 versions, values = ancestor.versions, lineage.values
                 seeds = {
                     channel: values[item]
                     for channel in walk.open
                     if (item := (channel, versions.get(channel))) in values
                 }
-                walk.visit([write[:3] for write in lineage.writes_of(ancestor.id)], seeds)
+                walk.visit([write[:3] for write in lineage.writes_of(ancestor.id)], seeds, logs)
         histories = walk.histories()
         for history in histories.values():
             history["writes"] = [(task_id, channel, self._thaw(blob)) for task_id, channel, blob in history["writes"]]
@@ -197,7 +199,7 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         last: Written | None = None,
     ) -> None:
-        id, at, versions, seen, updated, new, values = checkpoint
+        id, at, versions, seen, updated, new, values, logs = checkpoint
         lineage, serde = self._lineage(shelf.thread_id, shelf.ns), self.serde
         frozen = {} if last is None else self._keep_writes(lineage, shelf.thread_id, last)
         channel = ""
@@ -212,8 +214,13 @@ class InMemorySaver(BaseCheckpointSaver[str]):
         except TypeError as error:
             raise unsaveable(channel, shelf.thread_id, error) from error
         record = Record(id, parent_id, versions, seen, at, updated, None, freeze(shelf.labelled(metadata), serde))
+        told = {
+            (channel, new[channel]): [(task_id, channel, freeze(value, serde)) for task_id, value in log]
+            for channel, log in logs.items()
+            if log
+        }
         with self._lock:
-            lineage.add(record, blobs)
+            lineage.add(record, blobs, told)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

@@ -3,7 +3,8 @@
 What must stay true:
 
 1. `order` holds the ids of `records`, each once, oldest first.
-2. A record's values are those of `values` at its channel versions. A value that no record names may be dropped.
+2. A record's values are those of `values` at its channel versions. A value that no record names may be dropped, and so
+   may what made such a version.
 3. Nothing in a record, a blob or a write changes after it was stored: copies of a lineage share them.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from runtime.checkpoint.base import WRITES_IDX_MAP, CheckpointMetadata, FrozenCheckpoint, Layers, writes_sort_key
@@ -52,6 +54,10 @@ Write = tuple[str, str, Blob, str]
 """A pending write: the task's id, the channel, the value, the task's path."""
 
 
+Log = Sequence[tuple[str, str, Blob]]
+"""What made a delta channel's version: tasks, the channel, and what they wrote."""
+
+
 class Held(NamedTuple):
     """What a lineage holds of one checkpoint: its dict without values, the stored values, and its pending writes."""
 
@@ -64,12 +70,13 @@ class Held(NamedTuple):
 class Lineage:
     """The checkpoints of one thread in one namespace."""
 
-    __slots__ = ("_late", "_writes", "order", "records", "values")
+    __slots__ = ("_late", "_writes", "logs", "order", "records", "values")
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
         self.order: list[str] = []
         self.values: dict[tuple[str, Version], Blob] = {}
+        self.logs: dict[tuple[str, Version], Log] = {}
         self._writes: dict[str, dict[tuple[str, int], Write]] = {}
         self._late: dict[str, list[tuple[str, str, Sequence[tuple[str, Blob]]]]] = {}
 
@@ -80,10 +87,16 @@ class Lineage:
             self._place(id)
         return self._writes
 
-    def add(self, record: Record, values: dict[tuple[str, Version], Blob]) -> None:
+    def add(
+        self,
+        record: Record,
+        values: dict[tuple[str, Version], Blob],
+        logs: Mapping[tuple[str, Version], Log] = MappingProxyType({}),
+    ) -> None:
         """Keep a checkpoint; one of the same id is replaced. It is found last, so it is found whole or not at all."""
         known = record.id in self.records
         self.values.update(values)
+        self.logs.update(logs)
         self.records[record.id] = record
         if known:
             return
@@ -124,6 +137,19 @@ class Lineage:
             yield parent
             record = parent
 
+    def logs_between(self, parent: Record, child: Record, channels: Collection[str]) -> dict[str, Log]:
+        """What was written between two checkpoints to those of the channels of which it is told.
+
+        Two runs that go on from one checkpoint at once share the place beside it, and a version is one run's. Where
+        the child's is its parent's, nothing was written.
+        """
+        found: dict[str, Log] = {}
+        for channel in channels:
+            version = child.versions.get(channel)
+            if version is not None and (channel, version) in self.logs:
+                found[channel] = () if version == parent.versions.get(channel) else self.logs[channel, version]
+        return found
+
     def held(self, record: Record) -> Held:
         """A checkpoint with what belongs to it: all that is needed to read it, whatever becomes of the lineage."""
         checkpoint, values = record.checkpoint(), self.values
@@ -160,6 +186,7 @@ class Lineage:
         self._writes = {id: writes for id, writes in self.writes.items() if id in self.records}
         named = {item for record in self.records.values() for item in record.versions.whole().items()}
         self.values = {item: value for item, value in self.values.items() if item in named}
+        self.logs = {item: log for item, log in self.logs.items() if item in named}
 
     def needed_for(self, record: Record, metadata: CheckpointMetadata) -> set[str]:
         """The id of the checkpoint, and those of the ancestors whose writes its delta channels are made of."""
@@ -182,6 +209,7 @@ class Lineage:
         twin.records = self.records.copy()
         twin.order = self.order.copy()
         twin.values = self.values.copy()
+        twin.logs = self.logs.copy()
         twin._writes = {id: writes.copy() for id, writes in self.writes.items()}
         return twin
 

@@ -81,14 +81,20 @@ def _plain(lineage: Lineage) -> list[Any]:
         for id, kept in lineage.writes.items()
         for (task_id, place), (_, channel, value, task_path) in kept.items()
     ]
-    return [records, values, writes]
+    logs = [
+        [channel, version, [[task_id, _plain_blob(blob)] for task_id, _, blob in log]]
+        for (channel, version), log in lineage.logs.items()
+    ]
+    return [records, values, writes, logs]
 
 
-def _lineage(records: list[Any], values: list[Any], writes: list[Any]) -> Lineage:
+def _lineage(records: list[Any], values: list[Any], writes: list[Any], logs: Any = ()) -> Lineage:
     lineage = Lineage()
     for id, parent_id, frame, extras, metadata in records:
         lineage.add(record_of(id, parent_id, frame, _blob(extras), _blob(metadata)), {})
     lineage.values = {(channel, version): _blob(blob) for channel, version, blob in values}
+    for channel, version, log in logs:
+        lineage.logs[channel, version] = [(task_id, channel, _blob(blob)) for task_id, blob in log]
     for id, task_id, place, channel, value, task_path in writes:
         lineage.writes.setdefault(id, {})[task_id, place] = (task_id, channel, _blob(value), task_path)
     return lineage

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import ormsgpack
 
 from runtime._words import TASKS
 from runtime.channels.delta import DeltaSnapshot
@@ -21,11 +24,12 @@ from runtime.checkpoint.base import (
     get_checkpoint_id,
     get_serializable_checkpoint_metadata,
 )
-from runtime.checkpoint.base.arguments import address, coded, named
+from runtime.checkpoint.base.arguments import address, coded, logged, named
+from runtime.checkpoint.base.frozen import Logs
 from runtime.checkpoint.base.outline import Outline, asking, checked_outline
 from runtime.checkpoint.base.unreadable import WRITE, Reading, checked_frame, checked_metadata
 from runtime.checkpoint.base.versions import Version
-from runtime.checkpoint.postgres.layout import Layout, put_writes
+from runtime.checkpoint.postgres.layout import NOTHING, Layout, put_writes
 from runtime.checkpoint.postgres.rows import BLOBS, FEW, WRITES
 from runtime.checkpoint.serde.base import SerializerProtocol
 
@@ -90,6 +94,7 @@ class Draft(NamedTuple):
     metadata: CheckpointMetadata
     values: Mapping[str, Any]
     new: Mapping[str, Version]
+    logs: Logs = MappingProxyType({})
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -111,7 +116,8 @@ def keep_of(shelf: Shelf, parent_id: str | None, checkpoint: FrozenCheckpoint, m
     frame = checkpoint._replace(values={}).whole()
     del frame["channel_values"]
     key, stored = (str(shelf.thread_id), shelf.ns, checkpoint.id), shelf.labelled(metadata)
-    return Draft(key, parent_id, parent_id is not None, frame, stored, checkpoint.values, checkpoint.new)
+    values, new, logs = checkpoint.values, checkpoint.new, checkpoint.logs
+    return Draft(key, parent_id, parent_id is not None, frame, stored, values, new, logs)
 
 
 def put_statement(
@@ -121,14 +127,16 @@ def put_statement(
 
     TypeError names the channel whose value can't be stored.
     """
-    (thread_id, ns, id), parent_id, takes_over, frame, metadata, values, new = draft
+    (thread_id, ns, id), parent_id, takes_over, frame, metadata, values, new, logs = draft
     inline = {} if layout.shallow else {name: value for name, value in values.items() if _fits_json(value)}
     apart = [(name, values[name]) for name in new if name in values and name not in inline]
     blobs = [(name, str(new[name]), *pair) for name, pair in coded(serde, apart, thread_id)]
     if layout.shallow:  # what lies there from before goes
-        blobs += [(name, "", "empty", b"") for name in new if name not in values]
+        blobs += [(name, "", NOTHING, b"") for name in new if name not in values]
     else:  # a mark, by which LangGraph finds a snapshot
         inline |= {name: True for name, value in apart if isinstance(value, DeltaSnapshot)}
+        told = {name: logged(serde, name, log, thread_id) for name, log in logs.items() if log}
+        blobs += [(name, str(new[name]), NOTHING, ormsgpack.packb(log)) for name, log in told.items()]
     parameters = {
         "thread_id": thread_id,
         "ns": ns,
@@ -237,6 +245,10 @@ def histories_of(
     with Reading(*place) as at:
         at.part = "a write in its history"
         for channel, task_id, tag, data, inline in rows:
+            if tag == NOTHING:
+                written = [(id, channel, serde.loads_typed((tag, data))) for id, tag, data in ormsgpack.unpackb(data)]
+                histories[channel]["writes"] += written
+                continue
             value = inline if tag is None and data is None else serde.loads_typed((tag, data))
             if task_id is not None:
                 histories[channel]["writes"].append((task_id, channel, value))

@@ -21,6 +21,9 @@ from typing import Final, NamedTuple
 from runtime._words import TASKS
 from runtime.checkpoint.postgres.rows import BLOBS, WRITES
 
+NOTHING: Final = "empty"
+"""The type of a blob that holds no value. What was written to a delta channel stands in one."""
+
 # A map of the checkpoint's; nothing where a damaged row holds something else there.
 _VERSIONS: Final = "jsonb_path_query_first({}checkpoint, '$.channel_versions ? (@.type() == \"object\")')"
 _VALUES: Final = "jsonb_path_query_first({}checkpoint, '$.channel_values ? (@.type() == \"object\")')"
@@ -219,12 +222,14 @@ _THESE: Final = """
 # row leads in a circle, this ends at an ancestor that it has met: at the depths 0, 1, 3, 7, … it marks where it is.
 _WALK: Final = """
     WITH RECURSIVE visited AS (
-        SELECT asked.channel, checkpoint_id, parent_checkpoint_id, 0 AS depth, {held} AS is_held, checkpoint_id AS mark
+        SELECT asked.channel, checkpoint_id, parent_checkpoint_id, 0 AS depth, {held} AS is_held, checkpoint_id AS mark,
+            {version} AS version, {childs} AS childs_version
         FROM checkpoints, unnest(%(channels)s::text[]) AS asked (channel)
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = {begin}
     UNION ALL
         SELECT asked.channel, next.checkpoint_id, next.parent_checkpoint_id, asked.depth + 1, {held},
-            CASE WHEN (asked.depth + 1) & (asked.depth + 2) = 0 THEN next.checkpoint_id ELSE asked.mark END
+            CASE WHEN (asked.depth + 1) & (asked.depth + 2) = 0 THEN next.checkpoint_id ELSE asked.mark END,
+            {version}, asked.version
         FROM visited AS asked, LATERAL (
             SELECT checkpoint_id, parent_checkpoint_id, checkpoint FROM checkpoints
             WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND checkpoint_id = asked.parent_checkpoint_id
@@ -244,14 +249,25 @@ _HELD: Final = f"""
     (coalesce(checkpoint -> 'channel_values' ? asked.channel, false) OR (SELECT true {_HELD_BLOB} LIMIT 1) IS NOT NULL)
 """
 
+# What made a channel's version stands in a blob at that version, where one of ours stored it, and else beside the
+# parent. Two processes that run a superstep at once share the place beside the parent, and a version is one process's.
+# Where that of a checkpoint is its parent's, nothing was written.
+#
 # The writes are looked through once, from the oldest checkpoint to the newest, with a map of those that were visited.
 # A join would be planned by what the server knows of the tables, and that may be nothing.
 _HISTORIES: Final = """
-    , found AS (
+    , parents AS (
+        SELECT asked.channel, checkpoint_id, depth, (
+            SELECT CASE asked.childs_version WHEN asked.version THEN '' ELSE blob END FROM checkpoint_blobs AS held
+            WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s AND held.channel = asked.channel
+                AND held.version = asked.childs_version AND type = '{nothing}' AND length(blob) > 0 LIMIT 1
+        ) AS log
+        FROM visited AS asked
+    ), found AS (
         SELECT jsonb_object_agg(channel, ids) AS depths, min(oldest) AS oldest, max(newest) AS newest FROM (
             SELECT channel, jsonb_object_agg(checkpoint_id, depth) AS ids,
                 min(checkpoint_id) AS oldest, max(checkpoint_id) AS newest
-            FROM visited GROUP BY channel
+            FROM parents WHERE log IS NULL GROUP BY channel
         ) AS of_each
     )
     SELECT asked.channel, NULL AS task_id, blobs.type, blobs.blob, seeds.in_json
@@ -263,29 +279,43 @@ _HISTORIES: Final = """
     LEFT JOIN LATERAL (SELECT held.type, held.blob {held} LIMIT 1) AS blobs ON true
     WHERE asked.is_held
 UNION ALL (
-    SELECT channel, task_id, type, blob, NULL FROM checkpoint_writes
-    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s
-        AND checkpoint_id BETWEEN (SELECT oldest FROM found) AND (SELECT newest FROM found)
-        AND channel = ANY(%(channels)s::text[]) AND (SELECT depths FROM found) -> channel ? checkpoint_id
-    ORDER BY ((SELECT depths FROM found) -> channel ->> checkpoint_id)::int DESC, task_path, task_id, idx
+    SELECT channel, task_id, type, blob, NULL FROM (
+        SELECT channel, task_id, type, blob, task_path, idx,
+            ((SELECT depths FROM found) -> channel ->> checkpoint_id)::int AS depth
+        FROM checkpoint_writes
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s
+            AND checkpoint_id BETWEEN (SELECT oldest FROM found) AND (SELECT newest FROM found)
+            AND channel = ANY(%(channels)s::text[]) AND (SELECT depths FROM found) -> channel ? checkpoint_id
+    UNION ALL
+        SELECT channel, NULL, '{nothing}', log, '', 0, depth FROM parents WHERE length(log) > 0
+    ) AS written ORDER BY depth DESC, task_path, task_id, idx
 )
 """
 
-_PARENT: Final = """(
-    SELECT parent_checkpoint_id FROM checkpoints
+_OF_IT: Final = """(
+    SELECT {what} FROM checkpoints
     WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(ns)s{which}
     ORDER BY checkpoint_id DESC LIMIT 1)"""
 
-HISTORIES_OF_ONE: Final = (
-    _WALK.format(held=_HELD, begin=_PARENT.format(which=" AND checkpoint_id = %(id)s"))
-    + _HISTORIES.format(held=_HELD_BLOB)
-)  # fmt: skip
+_VERSION: Final = "checkpoint -> 'channel_versions' ->> asked.channel"
 
-HISTORIES_OF_NEWEST: Final = (
-    _WALK.format(held=_HELD, begin=_PARENT.format(which="")) + _HISTORIES.format(held=_HELD_BLOB)
-)  # fmt: skip
 
-ANCESTORS: Final = _WALK.format(held=_HELD, begin="%(id)s") + " SELECT DISTINCT checkpoint_id FROM visited"
+def _histories(which: str) -> str:
+    of_it = _OF_IT.format(which=which, what="{}")
+    walk = _WALK.format(
+        held=_HELD, begin=of_it.format("parent_checkpoint_id"), version=_VERSION, childs=of_it.format(_VERSION)
+    )
+    return walk + _HISTORIES.format(held=_HELD_BLOB, nothing=NOTHING)
+
+
+HISTORIES_OF_ONE: Final = _histories(" AND checkpoint_id = %(id)s")
+
+HISTORIES_OF_NEWEST: Final = _histories("")
+
+ANCESTORS: Final = (
+    _WALK.format(held=_HELD, begin="%(id)s", version="NULL", childs="NULL")
+    + " SELECT DISTINCT checkpoint_id FROM visited"
+)
 
 NEWEST_OF_EACH: Final = """
     SELECT DISTINCT ON (checkpoint_ns) checkpoint_ns, checkpoint_id, metadata FROM checkpoints

@@ -383,14 +383,20 @@ class Layout(ABC):
         walk = DeltaWalk(channels)
         with explained(db, "read", thread_id, id), reading(db):
             row = self._row(db, thread_id, ns, id)
-            for key, frame in () if row is None else self._ancestors(db, serde, thread_id, ns, row[1]):
+            if row is None:
+                return walk
+            with SqliteReading(thread_id, ns, row[0]):
+                logs = self.frame(serde, row[2:4]).told(walk.open)
+            for key, frame in self._ancestors(db, serde, thread_id, ns, row[1]):
                 rows = [row for row in db.execute(self._beside, key) if row[1] in walk.open]
                 with SqliteReading(*key) as at:
                     at.part = "a write"
                     writes: list[PendingWrite] = [*_in_order(rows)]
-                walk.visit(writes, self._held(db, serde, key, frame, walk.open))
+                walk.visit(writes, self._held(db, serde, key, frame, walk.open), logs)
                 if not walk.open:
                     break
+                with SqliteReading(*key):
+                    logs = frame.told(walk.open)
         return walk
 
     # -- writing -------------------------------------------------------------------------------------------------------

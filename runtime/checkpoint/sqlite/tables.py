@@ -25,7 +25,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from runtime.checkpoint.base import Checkpoint, CheckpointMetadata, FrozenCheckpoint
-from runtime.checkpoint.base.arguments import cannot_save
+from runtime.checkpoint.base.arguments import cannot_save, logged
 from runtime.checkpoint.base.unreadable import checked_metadata
 from runtime.checkpoint.base.versions import Version
 from runtime.checkpoint.serde.base import SerializerProtocol
@@ -152,12 +152,13 @@ class OurLayout(Layout):
                     chosen.append((channel, new[channel], serde.dumps_typed(value)))
         except TypeError as error:
             raise cannot_save(serde, values.items(), key[0], error) from error
+        logs = {name: logged(serde, name, log, key[0]) for name, log in checkpoint.logs.items()}
 
         def after(before: Mapping[str, Any]) -> tuple[Pair, Mapping[str, Any]]:
             whole = checkpoint.whole()
             versions = whole["channel_versions"]
             inline = {name: before[name] for name in before if name not in new and name in versions} | small
-            return serde.dumps_typed(framed(whole, inline, {})), inline
+            return serde.dumps_typed(framed(whole, inline, {}, logs)), inline
 
         def completed(parent: Pair | None) -> tuple[Pair, Mapping[str, Any]]:
             if parent is None:

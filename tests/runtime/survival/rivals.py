@@ -1,8 +1,7 @@
 """Two processes that go on with one thread at the same time, and what must be true of it then: a fork, never a mixture.
 
 Each task writes a line with its process's number. So whatever mixes the branches of the two processes shows: in a
-checkpoint that is not its parent's and one more round. Delta channels are left out: their values are made of the writes
-stored beside a checkpoint, and where both processes ran a task there, the first one's count for both branches.
+checkpoint that is not its parent's and one more round, or in a delta channel that tells another story.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Final, TypedDict
 
+from runtime.channels import DeltaChannel
 from runtime.graph import END, START, StateGraph
 from tests.runtime.survival.lives import Thread, ended_with
-from tests.runtime.survival.program import read
+from tests.runtime.survival.program import joined, read
 
 ROUNDS: Final = 5
 
@@ -23,6 +23,7 @@ ROUNDS: Final = 5
 class Rounds(TypedDict, total=False):
     round: int
     done: Annotated[list[str], operator.add]
+    told: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=4)]
 
 
 def rounds(saver: Any) -> Any:
@@ -34,7 +35,7 @@ def rounds(saver: Any) -> Any:
     def node(name: str) -> Any:
         def says(state: Rounds) -> dict[str, Any]:
             line = f"{state['round']} {name} {os.getpid()}"
-            return {"done": [line]}
+            return {"done": [line], "told": [line]}
 
         return says
 
@@ -101,6 +102,8 @@ def faults_of_rivals(thread: Thread) -> Iterator[str]:
         whole = [[str(number), name] for number in range(first, first + len(added) // 2) for name in "ab"]
         if done[: len(before)] != before or added != whole:
             yield f"superstep {state.metadata['step']} made {done} of {before}"
+        if state.values.get("told", []) != done:
+            yield f"superstep {state.metadata['step']} has {state.values.get('told')} in the delta channel, not {done}"
     if len(max(lines.values(), key=len)) < 2 * ROUNDS:  # whoever begins after the other's end goes round once more
         yield "nobody came to the end"
     yield from (f"a process failed by itself: {line.facts[0]}" for line in read(thread.diary) if line.word == "failed")
