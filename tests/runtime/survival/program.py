@@ -53,11 +53,14 @@ def read(path: str) -> list[Line]:
     return [Line(word, tuple(facts)) for word, *facts in parts]
 
 
-def begin(label: str) -> str:
-    """Note that the task of this label begins: its namespace, id and superstep."""
+def begin(label: str, below: int = 1) -> str:
+    """Note that the task of this label begins: its graph's namespace, its id and superstep.
+
+    A node's task lies one level below its graph, and what it calls two.
+    """
     metadata = get_config()["metadata"]
     ns, _, id = metadata["langgraph_checkpoint_ns"].rpartition(":")
-    Diary.note("began", label, ns.rpartition("|")[0], id, metadata["langgraph_step"])
+    Diary.note("began", label, "|".join(ns.split("|")[:-below]), id, metadata["langgraph_step"])
     return label
 
 
@@ -157,12 +160,12 @@ def hear(state: Memory) -> dict[str, Any]:
 
 @task
 def call(label: str) -> str:
-    return begin(label)
+    return begin(label, below=2)
 
 
 @task
 async def acall(label: str) -> str:
-    return begin(label)
+    return begin(label, below=2)
 
 
 def close(state: Shop) -> dict[str, Any]:
