@@ -218,7 +218,17 @@ class WorkbenchMagics(Magics):
             with savers.opened(given.saver) as opened:
                 return savers.frame(savers.threads(opened))
 
-        return _told(read)
+        try:
+            return read()
+        except ValueError as error:
+            there = self._savers()
+            known = f" What keeps threads in this notebook: {text.listing(there)}." if there else ""
+            raise UsageError(f"{error}{known}") from error
+
+    def _savers(self) -> list[str]:
+        """The notebook's names for checkpointers, and for graphs that have one."""
+        mine = {name: one for name, one in self._ip.user_ns.items() if not name.startswith("_")}
+        return [name for name, one in mine.items() if hasattr(getattr(one, "checkpointer", one), "get_tuple")]
 
     def take_over(self) -> None:
         """Registers the formatters and completions, and remembers what was there."""
@@ -280,8 +290,7 @@ class WorkbenchMagics(Magics):
         if event.command.lstrip("%") == "lint":
             return [*graphs(self._ip.user_ns), "--noqa"]
         if event.command.lstrip("%") == "threads":
-            mine = {name: one for name, one in self._ip.user_ns.items() if not name.startswith("_")}
-            return [name for name, one in mine.items() if hasattr(getattr(one, "checkpointer", one), "get_tuple")]
+            return self._savers()
         return [*graphs(self._ip.user_ns), "--xray", "--levels", "--channels", "--direction", "--focus", "--depth"]
 
 
