@@ -124,7 +124,7 @@ class Animation(html.Shown):
             last = number == len(frames) - 1
             group = ET.Element(f"{{{svg.NS}}}g", {"class": "wb-frame", "aria-hidden": "true"})
             drawn = ET.SubElement(group, f"{{{svg.NS}}}g", {"transform": top.get("transform", "")})
-            drawn.extend(_changed(svg.lay(copy.deepcopy(base), self._answers(frame), self._lit(frame))))
+            drawn.extend(changed(svg.lay(copy.deepcopy(base), self._answers(frame), self._lit(frame))))
             told = ET.SubElement(group, f"{{{svg.NS}}}g", {"transform": f"translate({place[0]:.1f} {place[1]:.1f})"})
             panel.draw(told, frame, self.ending if last else "")
             groups.append(group)
@@ -180,7 +180,7 @@ def _triggers(superstep: Superstep) -> dict[str, tuple[str, bool]]:
     return found
 
 
-def _changed(root: ET.Element) -> list[ET.Element]:
+def changed(root: ET.Element) -> list[ET.Element]:
     """The nodes with a status and the lit edges, as pictures only: the drawing beneath can be reached by keyboard."""
     groups = [*svg.groups(root, "lit"), *(one for one in svg.nodes(root).values() if one.get("data-status"))]
     for group in groups:

@@ -7,7 +7,9 @@ largest, so that nothing below moves; on paper, and in a page without styles, ev
 
 from __future__ import annotations
 
+import copy
 import inspect
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from workbench import html, overlay, text
+from workbench import html, overlay, svg, text, topology
+from workbench.animation import changed
 from workbench.comparison import Comparison
-from workbench.drawing import TooLarge
+from workbench.drawing import TooLarge, of_shape
 from workbench.frames import COLUMNS, tasks_in_words
 from workbench.html import Html
 from workbench.index import Superstep, count_of, is_state
@@ -82,22 +85,45 @@ def _player(recording: Recording) -> Html:
     steps = every[-_STEPS:]
     if not steps:
         return html.tag("p", "No task ran.", class_="quiet")
-    every_pane = [_pane(recording, superstep, _turns(place, len(steps))) for place, superstep in enumerate(steps)]
     boxes = [_box(place, superstep) for place, superstep in enumerate(steps)]
-    panes = [html.tag("div", pane, class_="pane", id=f"pane{place}") for place, pane in enumerate(every_pane)]
+    panes = [_pane(recording, superstep, place, len(steps)) for place, superstep in enumerate(steps)]
     more = f"The last {_STEPS} of {len(every):,} supersteps. " if len(every) > _STEPS else ""
     keys = html.tag("p", f"{more}Choose a superstep, or go on with the arrow keys.", class_="small quiet")
     boxed = html.tag("div", *boxes, class_="boxes", role="radiogroup", aria_label="superstep")
-    player = html.tag("div", boxed, html.tag("div", *panes, class_="panes"), class_="wb-player")
-    return html.join([_rules(len(steps)), keys, player])
+    shown_at = html.tag(
+        "div", _picture(recording, steps), html.tag("div", *panes, class_="panes grow"), class_="wb-pair"
+    )
+    return html.join([_rules(len(steps)), keys, html.tag("div", boxed, shown_at, class_="wb-player")])
+
+
+def _picture(recording: Recording, steps: Sequence[Superstep]) -> Html:
+    """The drawing, once, and for each superstep what differs in it: signs, and the edges that carried what woke."""
+    if recording.graph is None:
+        return Html("")
+    try:
+        root = of_shape(topology.of(overlay.shape(recording.index, recording.graph))).element()
+    except (LayoutError, TooLarge, TypeError) as error:
+        return html.tag("p", str(error), class_="small quiet drawing")
+    bare, top = copy.deepcopy(root), root.find(f"{{{svg.NS}}}g")
+    place = top.get("transform", "") if top is not None else ""
+    for number, superstep in enumerate(steps):
+        facts = {"class": "wb-frame", "id": f"drawn{number}", "visibility": "hidden", "aria-hidden": "true"}
+        frame = ET.SubElement(root, f"{{{svg.NS}}}g", {**facts, "transform": place})
+        answers, lit = overlay.statuses(superstep.tasks.values()), overlay.lit(recording.index, superstep)
+        frame.extend(changed(svg.lay(copy.deepcopy(bare), answers, lit)))
+    return html.tag("div", Html(svg.write(root)), class_="drawing")
 
 
 def _rules(many: int) -> Html:
-    """Which pane a chosen box shows. On a screen that knows such rules; elsewhere all panes are shown."""
-    shows = ",".join(f".wb-player:has(#step{place}:checked) #pane{place}" for place in range(many))
+    """Which pane and which signs a chosen box shows. On paper, and without such rules, all panes are there."""
+    chosen = [(f".wb-player:has(#step{place}:checked)", place) for place in range(many)]
+    panes = ",".join(f"{box} #pane{place}" for box, place in chosen)
+    signs = ",".join(f"{box} #drawn{place}" for box, place in chosen)
     return Html(
-        "<style>@media screen{@supports selector(:has(a)){.wb-player>.panes{display:grid}"
-        f".wb-player .pane{{grid-area:1/1;visibility:hidden}}{shows}{{visibility:visible}}}}}}</style>"
+        "<style>@supports selector(:has(a)){"
+        f"{signs}{{visibility:visible}}"
+        "@media screen{.wb-player .panes{display:grid}"
+        f".wb-player .pane{{grid-area:1/1;visibility:hidden}}{panes}{{visibility:visible}}}}}}</style>"
     )
 
 
@@ -125,9 +151,10 @@ def _turns(place: int, many: int) -> Html:
     )
 
 
-def _pane(recording: Recording, superstep: Superstep, turns: Html) -> Html:
-    view = StepView(recording.index, superstep, recording.graph)
-    return html.join([turns, view.with_more(*_channels(superstep))])
+def _pane(recording: Recording, superstep: Superstep, place: int, many: int) -> Html:
+    told = StepView(recording.index, superstep, recording.graph).told()
+    whole = html.tag("div", _turns(place, many), told, *_channels(superstep), class_="stack")
+    return html.tag("div", whole, class_="pane", id=f"pane{place}")
 
 
 def _channels(superstep: Superstep) -> Iterator[Html]:

@@ -54,16 +54,14 @@ class StepView(html.Shown):
 
     def fragment(self) -> Html:
         """The superstep as HTML, to set into something larger."""
-        return self.with_more()
-
-    def with_more(self, *more: str) -> Html:
-        """The superstep as HTML, with more under its three moments, beside the drawing."""
         superstep = self.superstep
         answers, lit = overlay.statuses(superstep.tasks.values()), overlay.lit(self.index, superstep)
         picture = inline(overlay.shape(self.index, self.graph), answers, lit)
-        heading = html.tag("h2", f"Superstep {self.step}")
-        side = html.tag("div", heading, moments(self.index, superstep), *more, class_="grow stack")
-        return html.tag("div", picture, side, class_="wb-pair")
+        return html.tag("div", picture, html.tag("div", self.told(), class_="grow stack"), class_="wb-pair")
+
+    def told(self) -> Html:
+        """What stands beside the drawing: the number, and the three moments."""
+        return html.join([html.tag("h2", f"Superstep {self.step}"), moments(self.index, self.superstep)])
 
 
 class Strip(html.Shown):

@@ -244,9 +244,7 @@ def test_threads_of_a_saver_of_a_graph_and_of_a_file_are_a_frame(shell, engine, 
         for name in ("app", "saver", path):
             found = shell.run_line_magic("threads", name)
             assert found[["thread", "checkpoints", "step", "stands"]].values.tolist() == [["tea", 3, 1, "ended"]]
-    with pytest.raises(
-        UsageError, match="There is no database .tee.*in this notebook: app and saver"
-    ):
+    with pytest.raises(UsageError, match="There is no database .tee.*in this notebook: app and saver"):
         shell.run_line_magic("threads", "tee")
 
 

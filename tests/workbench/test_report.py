@@ -67,6 +67,12 @@ def test_a_report_says_which_graph_ran_and_when():
     assert "Run report, 14 Nov 2023 22:13:20 UTC" in report.page(Recording(literature().events))
 
 
+def test_the_drawing_is_in_it_once_and_each_superstep_adds_what_differs(rec):
+    page = report.page(rec)
+    assert page.count('data-node="a"') == 2  # in the summary, and under the boxes
+    assert page.count('class="wb-frame"') == 3
+
+
 @pytest.mark.browser
 def test_a_report_needs_no_network_and_no_script(opened, rec):
     page, asked = opened(rec)
@@ -85,8 +91,9 @@ def test_each_superstep_shows_its_drawing_and_what_it_changed(opened, rec):
     page, _ = opened(rec)
     pane = page.locator(".pane:visible")
     assert pane.locator("h2").inner_text() == "Superstep 1"
-    assert pane.locator("svg .node.ran > text").all_text_contents() == ["a"]
+    assert page.locator(".wb-frame:visible .node.ran > text").all_text_contents() == ["a"]
     page.get_by_text("Next", exact=True).locator("visible=true").click()
+    assert page.locator(".wb-frame:visible .node.ran > text").all_text_contents() == ["b"]
     assert pane.locator("h3").first.inner_text() == "What superstep 2 changed"
     assert pane.locator("td .new").all_inner_texts() == ["b was here"]
     assert pane.get_by_text("1 unchanged: mood").count() == 1
@@ -109,7 +116,7 @@ def test_the_arrow_keys_go_from_superstep_to_superstep(opened):
 @pytest.mark.browser
 def test_nothing_moves_from_superstep_to_superstep(opened, rec):
     page, _ = opened(rec)
-    there = [page.locator(".boxes"), page.locator(".pane:visible svg.wb-graph"), page.get_by_text("Time", exact=True)]
+    there = [page.locator(".boxes"), page.locator(".wb-player svg.wb-graph"), page.get_by_text("Time", exact=True)]
     before = [one.bounding_box() for one in there]
     page.locator("#step0").press("ArrowRight")
     assert [one.bounding_box() for one in there] == before
