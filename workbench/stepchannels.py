@@ -13,6 +13,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
+from runtime.events import Change
 from workbench import channels as channel_map
 from workbench import dot, overlay, text
 from workbench.dot import Mark, Writer
@@ -101,28 +102,8 @@ class View:
                 found.append(_Row(channel, self.facts.get(channel, ""), mark, False))
             else:
                 mark = f"{version(count_of(change.version_before))} → {version(count_of(change.version))}"
-                found.append(_Row(channel, self._note(change), mark, True))
+                found.append(_Row(channel, holds(self.superstep, change), mark, True))
         return found
-
-    def _note(self, change: Any) -> str:
-        kind = channel_map.kind(change.kind)
-        if kind.startswith("barrier") and change.writers:
-            come, of = len(self._come(change.channel)), len(change.channel.split(":")[1].split("+"))
-            return f"{come} of {of} {'has' if come == 1 else 'have'} come"
-        if change.available and change.channel.startswith("branch:to:"):
-            return f"wakes {name(change.channel.removeprefix('branch:to:'))} next"
-        return _short(text.summary(change.value)) if change.available else "emptied"
-
-    def _come(self, channel: str) -> set[str]:
-        """The members of a barrier that have written it since it was emptied last."""
-        come: set[str] = set()
-        for one in [*self.moment.passed, self.superstep]:
-            change = next((change for change in one.changes() if change.channel == channel), None)
-            if change is not None and not change.writers:
-                come.clear()
-            if one.updated is not None:
-                come |= {str(write.value) for write in one.updated.writes if write.channel == channel}
-        return come
 
     def _written(self) -> tuple[list[_Write], int]:
         """The writes in the order applied; where no barrier was passed, those that wait at it, without numbers."""
@@ -149,6 +130,38 @@ class View:
         for task in self.tasks:
             members.setdefault(self.groups[task.id], []).append(task)
         return {actor: next(iter(overlay.statuses(group).values())) for actor, group in members.items()}
+
+
+def holds(superstep: Superstep, change: Change) -> str:
+    """What the channel holds after the barrier: `3 items`, `wakes rank next`, `1 of 2 has come`, `emptied`."""
+    kind = channel_map.kind(change.kind)
+    if kind.startswith("barrier") and change.writers:
+        come, of = len(_come(superstep, change.channel)), _members(superstep, change.channel)
+        return f"{come}{f' of {of}' if of else ''} {'has' if come == 1 else 'have'} come"
+    if change.available and change.channel.startswith("branch:to:"):
+        return f"wakes {name(change.channel.removeprefix('branch:to:'))} next"
+    return _short(text.summary(change.value)) if change.available else "emptied"
+
+
+def _members(superstep: Superstep, channel: str) -> int:
+    """For how many a barrier waits: by its graph, else by its name; 0 where neither tells."""
+    known = getattr(superstep.run.graph, "channels", None)
+    names = getattr(known.get(channel), "names", None) if isinstance(known, Mapping) else None
+    if names is not None:
+        return len(names)
+    return len(channel.removeprefix("join:").rpartition(":")[0].split("+")) if channel.startswith("join:") else 0
+
+
+def _come(superstep: Superstep, channel: str) -> set[str]:
+    """The members of a barrier that have written it since it was emptied last."""
+    come: set[str] = set()
+    for one in [*Moment(superstep.run, superstep).passed, superstep]:
+        change = next((change for change in one.changes() if change.channel == channel), None)
+        if change is not None and not change.writers:
+            come.clear()
+        if one.updated is not None:
+            come |= {str(write.value) for write in one.updated.writes if write.channel == channel}
+    return come
 
 
 def draw(index: Index, superstep: Superstep, graph: Any = None) -> Drawing:

@@ -178,7 +178,7 @@ def moments(index: Index, superstep: Superstep) -> Html:
     update = []
     for change in superstep.changes():
         mark = f"{version(count_of(change.version_before))} → {version(count_of(change.version))}"
-        holds = text.summary(change.value) if change.available else "emptied"
+        holds = stepchannels.holds(superstep, change)
         update.append(html.tag("div", html.code(change.channel), " ", html.version(mark, True)))
         update.append(html.tag("div", holds, class_="small quiet"))
     if superstep.updated is None:

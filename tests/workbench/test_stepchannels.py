@@ -67,6 +67,21 @@ def test_a_barrier_tells_how_many_have_come():
     ]
 
 
+def test_a_barrier_of_bare_actors_tells_how_many_have_come_too(engine):
+    make, channels = engine.pregel.NodeBuilder, engine.channels
+    one = make().subscribe_only("in").do(lambda x: "a").write_to("all")
+    ends = {"input_channels": "in", "output_channels": "all"}
+    known = {"in": channels.LastValue(int), "all": channels.NamedBarrierValue(str, {"a", "b"})}
+    rec = record(engine.pregel.Pregel(nodes={"one": one}, channels=known, **ends), 1)
+    assert [row[4] for row in table(rec.step(0).channels().words, "channel") if row[0] == "all"] == ["1 of 2 has come"]
+
+
+def test_the_moments_tell_the_same_as_the_channels():
+    html = Recording(events_of.literature().events).step(2).fragment()
+    assert "1 of 2 has come" in html
+    assert "wakes rank next" in html
+
+
 def test_a_channel_that_will_wake_a_node_says_which():
     assert [row[4] for row in table(literature(2).words, "channel") if row[0] == "branch:to:rank"] == [
         "wakes rank next"
