@@ -4,7 +4,7 @@
 |---|---|
 | `checkpoint_migrations` | a step that has been taken, by its number |
 | `checkpoints` | a checkpoint as JSON, with those of its values that JSON can hold, its parent and its metadata |
-| `checkpoint_blobs` | another value, by its channel and the channel's version |
+| `checkpoint_blobs` | another value, by its channel and the channel's version; or what made a delta channel's version |
 | `checkpoint_writes` | what a task wrote, with the checkpoint that it started from |
 
 The shallow savers have tables of their own kind under the same names: one checkpoint for each thread and namespace,
