@@ -1,9 +1,9 @@
 """What a connection has read of its database, for as long as nobody has changed it.
 
-Who looks at a thread asks for the same checkpoints again and again. SQLite tells by `PRAGMA data_version` whether
-another connection has committed anything, and by the connection's count of changed rows whether it has changed anything
-itself. Where neither has happened, what was read is what is stored. Inside a transaction of the program's own, which it
-may undo, nothing is recalled and nothing is kept.
+Who looks at a thread asks for the same checkpoints again and again: what is read for the second time is kept. SQLite
+tells by `PRAGMA data_version` whether another connection has committed anything, and by the connection's count of
+changed rows whether it has changed anything itself. Where neither has happened, what was read is what is stored. Inside
+a transaction of the program's own, which it may undo, nothing is recalled and nothing is kept.
 
 What is handed out is new each time. So only checkpoints are kept whose maps can be copied and whose other parts are
 made anew of their bytes.
@@ -26,6 +26,9 @@ _MOST_BYTES: Final = 1_000_000
 _LARGE: Final = 100_000
 _MOST: Final = 64
 
+# So many are remembered to have been read.
+_MOST_MET: Final = 1_000
+
 _KEYS: Final = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 
 _ATOMS: Final = frozenset({str, bytes, int, float, bool, type(None)})
@@ -40,6 +43,7 @@ class Recall:
     def __init__(self) -> None:
         self._mark: tuple[Any, ...] = ()
         self._read: dict[Place, tuple[Found, Pair]] = {}
+        self._met: set[Place] = set()
         self._bytes = 0
 
     def look(self, db: sqlite3.Connection, serde: SerializerProtocol) -> None:
@@ -62,7 +66,12 @@ class Recall:
         return type(known[0])(key, parent_id, _anew(checkpoint), metadata_of(metadata), values, writes)
 
     def keep(self, place: Place, found: Found, metadata: Pair, size: int) -> Found:
-        """Keep a checkpoint of so many bytes that was just read, if it may be kept; what to hand out of it."""
+        """Keep a checkpoint of so many bytes that was read once more, if it may be kept; what to hand out of it."""
+        if place not in self._met:  # most are read once
+            if len(self._met) >= _MOST_MET:
+                self._met.clear()
+            self._met.add(place)
+            return found
         if size > _LARGE or not _is_plain(found.checkpoint):
             return found
         if self._bytes + size > _MOST_BYTES or len(self._read) >= _MOST:
@@ -73,6 +82,7 @@ class Recall:
 
     def _forget(self) -> None:
         self._read.clear()
+        self._met.clear()
         self._bytes = 0
 
 

@@ -55,9 +55,9 @@ READS = pytest.mark.parametrize(
 
 
 @READS
-def test_a_checkpoint_is_read_once_as_long_as_nothing_changes(saver: SqliteSaver, read: Any):
+def test_a_checkpoint_is_read_twice_as_long_as_nothing_changes(saver: SqliteSaver, read: Any):
     put(saver, number=1, text="x" * 500)
-    first = read(saver)
+    first = [read(saver), read(saver)][0]
     assert not any("pregel_values" in each or "checkpoint," in each for each in statements(saver, lambda: read(saver)))
     assert read(saver) == first
 
@@ -67,7 +67,7 @@ def test_whoever_gets_a_checkpoint_may_change_it(saver: SqliteSaver, read: Any):
     config = put(saver, number=1, items=["a"], records=[{"a": 1}])
     saver.put_writes(config, [("records", [{"b": 2}])], "task")
     before = read(saver)
-    for _ in range(2):
+    for _ in range(4):
         found = read(saver)
         assert found == before
         found.checkpoint["channel_values"]["items"].append("changed")
@@ -84,7 +84,7 @@ def test_whoever_gets_a_checkpoint_may_change_it(saver: SqliteSaver, read: Any):
 @READS
 def test_another_connections_change_is_seen(saver: SqliteSaver, file: str, read: Any):
     config = put(saver, number=1)
-    read(saver)
+    read(saver), read(saver)
     with SqliteSaver.from_conn_string(file) as other:
         other.put_writes(config, [("number", 2)], "task")
         assert read(saver).pending_writes == [("task", "number", 2)]
@@ -96,7 +96,7 @@ def test_another_connections_change_is_seen(saver: SqliteSaver, file: str, read:
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_change_by_hand_is_seen(saver: SqliteSaver, read: Any, commits: bool):
     put(saver, number=1)
-    before = read(saver)
+    before = [read(saver), read(saver)][0]
     saver.conn.execute("BEGIN")
     saver.conn.execute("UPDATE pregel_checkpoints SET metadata = x'c1'")
     with pytest.raises(UnreadableCheckpointError, match="metadata"):
@@ -113,14 +113,15 @@ def test_what_was_read_in_a_transaction_that_is_undone_is_forgotten(saver: Sqlit
     put(saver, number=1)
     saver.conn.execute("BEGIN")
     saver.conn.execute("UPDATE pregel_checkpoints SET parent_checkpoint_id = 'undone'")
-    assert saver.get_tuple(ROOT).parent_config is not None
+    for _ in range(3):
+        assert saver.get_tuple(ROOT).parent_config is not None
     saver.conn.execute("ROLLBACK")
     assert saver.get_tuple(ROOT).parent_config is None
 
 
 def test_a_deleted_thread_is_gone(saver: SqliteSaver, file: str):
     put(saver, number=1)
-    assert saver.get_tuple(ROOT)
+    assert saver.get_tuple(ROOT) == saver.get_tuple(ROOT)
     with sqlite3.connect(file) as other:
         other.execute("DELETE FROM pregel_checkpoints")
     other.close()
