@@ -53,7 +53,8 @@ class Recording:
     Frames (`supersteps`, `tasks`, `triggers`, `reads`, `writes`, `channels`, `versions`, `values`, `checkpoints`,
     `interrupts`, `stream`) are plain pandas; `describe()` tells their columns. `why`, `why_not`, `who` and `diff`
     answer questions. `step`, `strip`, `animation`, `timeline`, `tree` and `story` show the run; `report` writes it to
-    one file. Recordings of one thread are joined with `+`.
+    one page. `save` keeps it in a file, from which `Recording.load` makes it again. Recordings of one thread are
+    joined with `+`.
     """
 
     def __init__(

@@ -215,7 +215,7 @@ def _scale(timeline: Timeline) -> _Scale:
         tops[lane], step = top, born
         top += _LANE
     names = [timeline._label(*lane) for lane in timeline.lanes]
-    left = min(260.0, max(text.width(name) for name in [*names, "superstep"]) * _CHAR + 44)
+    left = min(400.0, max(text.width(name) for name in [*names, "superstep"]) * _CHAR + 44)
     return _Scale(left, _PLOT / (timeline.length or 1.0), tops, top + 4)
 
 

@@ -140,3 +140,14 @@ def test_what_users_write_is_text(opened, built, saver):
     assert page.title() == "Ended after 1 superstep - run report"
     assert len(asked) == 1
     assert page.locator(".pane:visible .new").inner_text() == HOSTILE
+
+
+@pytest.mark.browser
+def test_a_long_name_stays_in_its_box(opened, built):
+    name = "x" * 60
+    graph = built(("__start__", name), (name, "b"), state=Log, **{name: lambda state: {}, "b": lambda state: {}})
+    page, _ = opened(record(graph.compile(), {"log": [], "mood": "calm"}))
+    sizes = "box => [box.scrollWidth, box.clientWidth]"
+    assert all(inner <= outer for inner, outer in [box.evaluate(sizes) for box in page.locator(".boxes > label").all()])
+    label = page.locator("svg text", has_text="xxx").last.bounding_box()
+    assert label["x"] >= page.locator(".wb-report").bounding_box()["x"]
