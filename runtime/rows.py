@@ -3,24 +3,24 @@
 Four kinds of events come in every superstep, and most of what makes them dear is their many small objects: to keep one
 more object costs more, in the garbage collector, than to make it. So an observer that has a method `later` is told of
 these in one call each, with a `Later` that holds a row: a plain tuple of texts, numbers and values, of which the
-collector lets go at once. `played` makes events of the rows.
+collector lets go at once, since no tuple of its own is in it. `played` makes events of the rows.
 
-    ("planned",  run, ns, step, at, begin, tasks)
-    ("finished", run, ns, step, at, task_id, node, path, hidden, status, attempts, duration, writes)
-    ("updated",  run, ns, step, at, version, changed, order, names, before, values, ran)
+    ("planned",  run, ns, step, at, begin, task_id, fixed, reads, names, woken, …, task_id, fixed, …)
+    ("finished", run, ns, step, at, task_id, fixed, status, attempts, duration, channel, value, channel, value, …)
+    ("updated",  run, ns, step, at, version, changed, order, ran, names, version before, …, value, …)
 
-- *planned* is `SuperstepPlanned`, and where `begin` is True the `TaskStarted` of each of its tasks, too. A task is
-  (task_id, fixed, triggers, reads, versions, names, values): `fixed` is (node, path, kind, hidden, all_triggers, tags);
-  `triggers` are plain tuples; `reads` and `versions` are parallel. A dict that the task was given stands there as
-  `names` and `values`; of any other input `names` is None, and `values` holds it alone.
-- *finished* is the `TaskFinished` of a task that ended well and asked nothing; `writes` has channel, value, channel,
-  value. Other ends come as the event.
+- *planned* is `SuperstepPlanned`, and where `begin` is True the `TaskStarted` of each of its tasks, too. `fixed` is
+  (node, path, kind, hidden, all_triggers, tags), which is the same tuple for all tasks of a node. Behind the five parts
+  of a task come its `woken` triggers, as channel, version and seen; the versions of `reads`; and its input: one value
+  for each of `names` where that is a dict, else, with None for `names`, the input itself.
+- *finished* is the `TaskFinished` of a task that ended well and asked nothing, with its writes. Other ends come as the
+  event.
 - *updated* is the `SuperstepUpdated` of a superstep that ran tasks; those of what a caller brings come as the event.
-  `names`, `before` (versions) and `values` are parallel, of all channels that were touched; an empty one has the value
-  MISSING. `changed` are those that got `version`, None for all. `order` are the ids of the tasks in the order applied;
-  the writes are those of their *finished* rows. `ran` is True where code of others, such as a reducer, ran since the
-  first of these: it may have changed in place what was written. Whoever keeps copies of values asks then for
-  `Later.applied`, and puts what that gives in the place of `ran`.
+  `names` are all channels that were touched; behind it come their versions before, then their values, EMPTY for none.
+  `changed` are those that got `version`, None for all. `order` is the id of the one task that ran, or the ids in the
+  order applied; the writes are those of their *finished* rows. `ran` is True where code of others, such as a reducer,
+  ran since the first of these: it may have changed in place what was written. Whoever keeps copies of values asks then
+  for `Later.applied`, and puts what that gives in the place of `ran`.
 
 Values in rows are the live ones, as those in events.
 """
@@ -28,7 +28,7 @@ Values in rows are the live ones, as those in events.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from runtime._words import MISSING
 from runtime.events import (
@@ -45,12 +45,37 @@ from runtime.events import (
     Write,
 )
 
-__all__ = ("EMPTY", "Later", "Row", "played")
+__all__ = ("EMPTY", "Later", "Part", "Row", "parts", "played")
 
 Row = tuple[Any, ...]
 
 EMPTY: Final = MISSING
 """The value of a channel that holds none."""
+
+
+class Part(NamedTuple):
+    """A task in a *planned* row: where its triggers, the versions that it reads, and its input begin, and its end."""
+
+    task_id: str
+    fixed: tuple[Any, ...]
+    reads: tuple[str, ...]
+    names: tuple[str, ...] | None
+    woken: int
+    versions: int
+    values: int
+    end: int
+
+
+def parts(row: Row) -> Iterator[Part]:
+    """The tasks of a *planned* row."""
+    at = 6
+    while at < len(row):
+        id, fixed, reads, names, many = row[at : at + 5]
+        woken = at + 5
+        versions = woken + 3 * many
+        values = versions + len(reads)
+        at = values + (1 if names is None else len(names))
+        yield Part(id, fixed, reads, names, woken, versions, values, at)
 
 
 class Later:
@@ -112,21 +137,21 @@ def _note(runs: dict[tuple[str, str], _Run], event: Any) -> None:
 
 
 def _planned(row: Row) -> Iterator[Event]:
-    _, run, ns, step, at, begin, tasks = row
-    place = (run, ns, step, at)
-    yield SuperstepPlanned(*place, tuple(_task(task) for task in tasks))
+    _, run, ns, step, at, begin, *_ = row
+    tasks = [*parts(row)]
+    yield SuperstepPlanned(run, ns, step, at, tuple([_task(row, task) for task in tasks]))
     if begin:
         for task in tasks:
-            yield TaskStarted(*place, task[0], task[1][0], 1)
+            yield TaskStarted(run, ns, step, at, task.task_id, task.fixed[0], 1)
 
 
-def _task(task: Row) -> Planned:
-    id, (node, path, kind, hidden, listens, tags), triggers, reads, versions, names, values = task
-    given = values[0] if names is None else dict(zip(names, values, strict=True))
-    woken = tuple(Trigger(*trigger) for trigger in triggers)
-    return Planned(
-        id, node, path, kind, given, woken, tuple(zip(reads, versions, strict=True)), hidden, listens, tags=tags
-    )
+def _task(row: Row, task: Part) -> Planned:
+    node, path, kind, hidden, listens, tags = task.fixed
+    values = row[task.values : task.end]
+    given = values[0] if task.names is None else dict(zip(task.names, values, strict=True))
+    woken = tuple([Trigger(*row[at : at + 3]) for at in range(task.woken, task.versions, 3)])
+    reads = tuple(zip(task.reads, row[task.versions : task.values], strict=True))
+    return Planned(task.task_id, node, path, kind, given, woken, reads, hidden, listens, tags=tags)
 
 
 class _Run:
@@ -137,7 +162,7 @@ class _Run:
         self.done: dict[str, tuple[str, Sequence[tuple[str, Any]]]] = {}
 
     def finished(self, row: Row) -> TaskFinished:
-        _, run, ns, step, at, id, node, path, hidden, status, attempts, duration, flat = row
+        _, run, ns, step, at, id, (node, path, _, hidden, _, _), status, attempts, duration, *flat = row
         writes = tuple(zip(flat[::2], flat[1::2], strict=True))
         self.done[id] = (node, writes)
         return TaskFinished(
@@ -145,26 +170,31 @@ class _Run:
         )  # fmt: skip
 
     def updated(self, row: Row) -> SuperstepUpdated:
-        _, run, ns, step, at, version, changed, order, names, before, values, applied = row
-        if not isinstance(applied, tuple):
-            writes = tuple(Write(id, *wrote) for id in order for wrote in self._writes(id))
-        else:
-            writes = tuple(Write(*applied[place : place + 4]) for place in range(0, len(applied), 4))
+        _, run, ns, step, at, version, changed, order, applied, names, *rest = row
+        before, values = rest[: len(names)], rest[len(names) :]
+        flat = zip(*[iter(applied)] * 4, strict=True) if isinstance(applied, tuple) else self._writes(order)
+        writes = tuple([_new(Write, wrote) for wrote in flat])
         self.done.clear()
-        writers: dict[str, list[str]] = {}
-        for write in writes:
-            writers.setdefault(write.channel, []).append(write.node)
-        new = names if changed is None else changed
-        changes = tuple(
-            Change(
-                name, self.kinds[name], old, version if name in new else old, value is not EMPTY,
-                None if value is EMPTY else value, tuple(writers.get(name, ())),
-            )
-            for name, old, value in zip(names, before, values, strict=True)
-        )  # fmt: skip
-        updated = frozenset(change.channel for change in changes if change.available and change.channel in new)
-        return SuperstepUpdated(run, ns, step, at, "loop", writes, changes, updated=updated)
+        writers: dict[str, tuple[str, ...]] = {}
+        for _, node, channel, _ in writes:
+            writers[channel] = (*writers[channel], node) if channel in writers else (node,)
+        kinds, changes, updated = self.kinds, [], []
+        for name, old, value in zip(names, before, values, strict=True):
+            now = version if changed is None or name in changed else old
+            held = value is not EMPTY
+            facts = (name, kinds[name], old, now, held, value if held else None, writers.get(name, ()))
+            changes.append(_new(Change, facts))
+            if held and now is version:
+                updated.append(name)
+        return SuperstepUpdated(run, ns, step, at, "loop", writes, tuple(changes), updated=frozenset(updated))
 
-    def _writes(self, id: str) -> Iterator[tuple[str, str, Any]]:
-        node, writes = self.done[id]
-        return ((node, channel, value) for channel, value in writes if channel in self.kinds)
+    def _writes(self, order: str | tuple[str, ...]) -> Iterator[tuple[str, str, str, Any]]:
+        for id in (order,) if isinstance(order, str) else order:
+            node, writes = self.done[id]
+            for channel, value in writes:
+                if channel in self.kinds:
+                    yield id, node, channel, value
+
+
+_new = tuple.__new__
+"""A named tuple made so takes half the time, and a long run has a million."""

@@ -30,7 +30,7 @@ from runtime.events import (
     TaskStarted,
     TaskStreamed,
 )
-from runtime.rows import Later, Row
+from runtime.rows import Later, Row, parts
 from workbench import sources, text
 from workbench.freeze import ATOMS, Freezer, freeze
 from workbench.inplace import InputChanged, Inputs
@@ -38,6 +38,7 @@ from workbench.recording import NOTHING, Recording
 from workbench.window import Window
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+_WRITES, _RAN, _BEFORE = 10, 8, 10  # where these stand, or begin, in rows
 
 
 class Recorder:
@@ -97,37 +98,40 @@ class Recorder:
                 self._freeze.others_ran()
             else:
                 self._freeze.others_ran()
-                if not ATOMS.issuperset(map(type, row[-1])):
+                if not ATOMS.issuperset(map(type, row[_WRITES:])):
                     self._rich.add((row[1], row[2]))
-                    row = (*row[:-1], tuple(map(self._freeze, row[-1])))
+                    row = (*row[:_WRITES], *map(self._freeze, row[_WRITES:]))
                 if self._inputs.running:
                     changed = [*self._inputs.ended((row[1], row[2]), row[5], row[3], row[4])]
             self._keep(row, changed)
 
     def _planned(self, row: Row) -> Row:
-        tasks = row[-1]
-        if all(ATOMS.issuperset(map(type, task[-1])) for task in tasks):
-            return row
-        kept = []
-        for task in tasks:
-            id, (node, _, kind, hidden, _, _), *_, names, values = task
-            copied = tuple(map(self._freeze, values))
-            kept.append((*task[:-1], copied))
+        kept: list[Any] | None = None
+        for part in parts(row):
+            values = row[part.values : part.end]
+            if ATOMS.issuperset(map(type, values)):
+                continue
+            kept = kept or [*row]
+            copied = kept[part.values : part.end] = [*map(self._freeze, values)]
+            node, _, kind, hidden, _, _ = part.fixed
             if kind == "pull" and not hidden:
-                self._inputs.given((row[1], row[2]), id, node, _given(names, values), _given(names, copied))
-        return (*row[:-1], tuple(kept))
+                given, copy = (_given(part.names, one) for one in (values, copied))
+                self._inputs.given((row[1], row[2]), part.task_id, node, given, copy)
+        return row if kept is None else tuple(kept)
 
     def _updated(self, row: Row, told: Later) -> Row:
         """Reducers may change what was written, that of messages gives them ids: then it is looked at again."""
-        *before, values, ran = row
-        place, plain, applied = (row[1], row[2]), ATOMS.issuperset(map(type, values)), None
+        first = _BEFORE + len(row[_BEFORE - 1])
+        place, plain, ran = (row[1], row[2]), ATOMS.issuperset(map(type, row[first:])), row[_RAN]
         rich = place in self._rich
-        if ran and (rich or not plain):
+        if plain and not rich:
+            return row
+        if ran:
             self._freeze.others_ran()
             if rich:
-                applied = tuple(map(self._freeze, told.applied()))
+                ran = tuple(map(self._freeze, told.applied()))
         self._rich.discard(place)
-        return (*before, values if plain else tuple(map(self._freeze, values)), applied)
+        return (*row[:_RAN], ran, *row[_RAN + 1 : first], *map(self._freeze, row[first:]))
 
     def _keep(self, kept: Any, changed: Sequence[InputChanged]) -> None:
         if self._freeze.noticed:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
 from runtime.rows import played
-from workbench import ancestry, explain, frames, kept, moment, overlay, past, pictures, report, story, tree
+from workbench import ancestry, explain, frames, heap, kept, moment, overlay, past, pictures, report, story, tree
 from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
@@ -397,7 +397,8 @@ class Recording:
             self._made.clear()
             self._length = len(self._events)
         if name not in self._made:
-            self._made[name] = make()
+            with heap.at_rest():
+                self._made[name] = make()
         return self._made[name]
 
     def _frame(self, name: str) -> pd.DataFrame:

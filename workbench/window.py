@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.events import RunStarted, SuperstepPlanned, SuperstepUpdated, TaskFinished, TaskStreamed
-from runtime.rows import EMPTY, Row
+from runtime.rows import EMPTY, Row, parts
 from workbench.freeze import DROPPED
 
 
@@ -59,13 +59,18 @@ class Window:
     def _row(self, place: int, row: Row) -> Row:
         match row:
             case ("planned", *_):
-                return (*row[:-1], tuple((*task[:-2], None, (DROPPED,)) for task in row[-1]))
+                head: list[Any] = [*row[:6]]
+                for part in parts(row):
+                    woken = (part.versions - part.woken) // 3
+                    head += (part.task_id, part.fixed, part.reads, None, woken, *row[part.woken : part.values], DROPPED)
+                return tuple(head)
             case ("finished", *_):
-                return (*row[:-1], tuple(part if at % 2 == 0 else DROPPED for at, part in enumerate(row[-1])))
-            case ("updated", run, ns, *_, names, _, _, applied):
+                return tuple(DROPPED if at > 10 and at % 2 else part for at, part in enumerate(row))
+            case ("updated", run, ns, _, _, _, _, _, applied, names, *_):
                 self._holds(place, run, ns, names)
                 if isinstance(applied, tuple):
-                    return (*row[:-1], tuple(DROPPED if at % 4 == 3 else part for at, part in enumerate(applied)))
+                    kept = tuple(DROPPED if at % 4 == 3 else part for at, part in enumerate(applied))
+                    return (*row[:8], kept, *row[9:])
         return row
 
     def _holds(self, place: int, run: str, ns: str, channels: Sequence[str] | Any) -> None:
@@ -87,8 +92,6 @@ def _without(one: Any, channel: str) -> Any:
             for change in one.changes
         )
         return one._replace(changes=tuple(changes))
-    *before, names, versions, values, applied = one
-    kept = (
-        DROPPED if name == channel and value is not EMPTY else value for name, value in zip(names, values, strict=True)
-    )
-    return (*before, names, versions, tuple(kept), applied)
+    names = one[9]
+    place = 10 + len(names) + names.index(channel)
+    return one if one[place] is EMPTY else (*one[:place], DROPPED, *one[place + 1 :])

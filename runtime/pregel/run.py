@@ -159,6 +159,7 @@ class Run:
         "lifecycle",
         "limit",
         "manager",
+        "names",
         "ns",
         "ns_parts",
         "origin",
@@ -247,6 +248,7 @@ class Run:
         self.wanted: frozenset[type[Any]] = frozenset()
         self.quiet = self.flat = False
         self.fixed: dict[str, tuple[Any, ...]] = {}
+        self.names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.streams_custom = False
         self.manager: Any = None
         self.checkpoint_id: str | None = None
@@ -420,6 +422,10 @@ class Run:
             "server_info": self.server_info,
             "control": self.control,
         }
+
+    def shared(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """These names, as the same tuple each time: many rows are kept, and few kinds of them differ in this."""
+        return self.names.setdefault(names, names)
 
     def stream(self, task: Task, mode: str, value: Any) -> None:
         """Hand one live item to whoever reads or watches, from whatever thread the task runs in."""

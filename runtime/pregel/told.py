@@ -62,9 +62,10 @@ def superstep(run: Run, progress: Progress, tasks: Sequence[Task]) -> SuperstepP
     if not run.flat:
         return _superstep(run, progress, tasks, at)
     begin = begins(run, tasks)
-    rows = tuple([_planned_row(run, progress, task) for task in tasks])
-    row = ("planned", run.id, run.ns, progress.step, at, begin, rows)
-    return Later(row, partial(_planned_events, run, progress, tasks, at, begin))
+    row: list[Any] = ["planned", run.id, run.ns, progress.step, at, begin]
+    for task in tasks:
+        _add_task(row, run, progress, task)
+    return Later(tuple(row), partial(_planned_events, run, progress, tasks, at, begin))
 
 
 def _superstep(run: Run, progress: Progress, tasks: Sequence[Task], at: float) -> SuperstepPlanned:
@@ -97,29 +98,37 @@ def planned(run: Run, progress: Progress, task: Task) -> Planned:
     )  # fmt: skip
 
 
-def _planned_row(run: Run, progress: Progress, task: Task) -> tuple[Any, ...]:
+def _add_task(row: list[Any], run: Run, progress: Progress, task: Task) -> None:
     proc, given = task.proc, task.input
-    flat = type(given) is dict
-    names = tuple(given) if flat else None
-    values = tuple(given.values()) if flat else (given,)
+    names = run.shared(tuple(given)) if type(given) is dict else None
     reads: tuple[str, ...] = ()
     if task.path[0] == PULL:
-        fixed = run.fixed.get(task.node)
-        if fixed is None:
-            fixed = run.fixed[task.node] = _fixed(run, task)
         if names is not None and proc.mapper is None and not (isinstance(proc.channels, str) or run.program.managed):
             reads = names
         else:
-            reads = tuple([name for name in as_names(proc.channels) if name in task.state.values])
+            reads = run.shared(tuple([name for name in as_names(proc.channels) if name in task.state.values]))
+    woken = woken_by(progress.state, task)
+    row += (task.id, _fixed(run, task), reads, names, len(woken))
+    for trigger in woken:
+        row += trigger
+    row += map(task.state.versions.get, reads)
+    if names is None:
+        row.append(given)
     else:
-        fixed = _fixed(run, task)
-    versions = tuple(map(task.state.versions.get, reads))
-    return (task.id, fixed, tuple(woken_by(progress.state, task)), reads, versions, names, values)
+        row += given.values()
 
 
 def _fixed(run: Run, task: Task) -> tuple[Any, ...]:
-    kind, tags = "pull" if task.path[0] == PULL else "push", (*run.template["tags"], *task.proc.tags)
-    return (task.node, task.path, kind, task.hidden, tuple(task.triggers), tags)
+    """What rows tell of a task's node; one tuple for all tasks of a node that channels wake."""
+    pull = task.path[0] == PULL
+    found = run.fixed.get(task.node) if pull else None
+    if found is None:
+        tags = (*run.template["tags"], *task.proc.tags)
+        kind = "pull" if pull else "push"
+        found = (task.node, task.path, kind, task.hidden, tuple(task.triggers), tags)
+        if pull:
+            run.fixed[task.node] = found
+    return found
 
 
 def finished(run: Run, progress: Progress, task: Task) -> TaskFinished | Later:
@@ -127,10 +136,11 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished | Later:
     if run.flat and task.finished and not (task.questions or task.resumes or task.interrupts or task.error):
         at = task.started_at + task.duration if task.duration else run.clock()
         writes = task.writes
-        flat = () if not writes or writes[0][0] == NO_WRITES else tuple(chain.from_iterable(writes))
+        flat = () if not writes or writes[0][0] == NO_WRITES else chain.from_iterable(writes)
+        status = "cached" if task.cached else "ok"
         row = (
-            "finished", run.id, run.ns, progress.step, at, task.id, task.node, task.path, task.hidden,
-            "cached" if task.cached else "ok", task.attempt, task.duration, flat,
+            "finished", run.id, run.ns, progress.step, at, task.id, _fixed(run, task), status, task.attempt,
+            task.duration, *flat,
         )  # fmt: skip
         return Later(row, partial(_ended_events, run, progress, task, at))
     return ended(run, progress, task)
@@ -183,10 +193,11 @@ def _updated_row(run: Run, progress: Progress, step: Step, before: Mapping[str, 
             values[names.index(name)] = channels[name].get()
     changed = None if len(step.versions) == len(names) else tuple(step.versions)
     tasks = progress.tasks
-    order = (tasks[0].id,) if len(tasks) == 1 else tuple(dict.fromkeys([task.id for task, _, _ in step.writes]))
+    alone = tasks[0] if len(tasks) == 1 else None
+    order = alone.id if alone is not None else tuple(dict.fromkeys([task.id for task, _, _ in step.writes]))
     return (
-        "updated", run.id, run.ns, progress.step, at, step.version, changed, order, names, tuple(before.values()),
-        tuple(values), len(tasks) > 1 or _reduced(run, tasks[0], step),
+        "updated", run.id, run.ns, progress.step, at, step.version, changed, order,
+        alone is None or _reduced(run, alone, step), run.shared(names), *before.values(), *values,
     )  # fmt: skip
 
 
