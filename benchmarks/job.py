@@ -9,7 +9,9 @@ class Engine:
     """A package with LangGraph's module names: `engine.graph.StateGraph`. A module is imported when first asked for."""
 
     def __init__(self, package: str) -> None:
-        self.package = package
+        self.package, _, recorded = package.partition(" ")
+        self.recorded = bool(recorded)
+        """True for "runtime recorded": its runs are recorded by the workbench, with all values kept."""
 
     def __getattr__(self, module: str) -> Any:
         return import_module(f"{self.package}.{module}")
@@ -46,6 +48,17 @@ class Job(NamedTuple):
     units: int
     run: Callable[[], Any]
     close: Callable[[], None] = lambda: None
+
+
+def recorded(job: Job) -> Job:
+    """The same job with all of its runs in a recording."""
+    workbench = import_module("workbench")
+
+    def run() -> Any:
+        with workbench.recording():
+            return job.run()
+
+    return job._replace(run=run)
 
 
 Maker = Callable[[Engine, int], Job]

@@ -14,7 +14,7 @@ from benchmarks.table import MEAN_AIM, MEAN_MUST, MEMORY_AIM, MEMORY_MUST, Shape
 
 README = Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-PEER, OURS = "langgraph", "runtime"
+PEER, OURS, RECORDED = "langgraph", "runtime", "runtime recorded"
 DISTRIBUTIONS = (
     "pregel-workbench",
     "langgraph",
@@ -67,6 +67,23 @@ def comparison(workloads: Iterable[Workload], found: Found, must: float = MEAN_M
         sizes = [f"{_number(size / 2**20)} MB" for size in (theirs, mine)]
         lines.append([f"peak memory, at worst ({label})", "process", *sizes, f"**{_times(ratio)}**", "", *goals])
     head = ["workload", "per", "LangGraph µs", "ours µs", "ratio", "in the rounds", "must", "aim", ""]
+    return "\n\n".join([_table(head, lines), *notes])
+
+
+def recorded(workloads: Iterable[Workload], found: Found, most: float) -> str:
+    """The table of what it costs our engine that a run is recorded."""
+    lines, notes = [], []
+    for workload in workloads:
+        rounds, failures = found[workload.name]
+        if failures or not agree(rounds):
+            lines.append([workload.name, workload.unit, "", "", "", "", "", "not measured"])
+            notes.append(_note(workload.name, failures or {"both": "their results differ"}))
+            continue
+        more = [ratio - 1 for ratio in ratios(rounds[RECORDED], rounds[OURS])]
+        costs = [_number(unit_cost(rounds[one]) * 1e6) for one in (OURS, RECORDED)]
+        spread, holds = f"{min(more):.0%} to {max(more):.0%}", "yes" if median(more) <= most else "no"
+        lines.append([workload.name, workload.unit, *costs, f"**{median(more):.0%}**", spread, f"{most:.0%}", holds])
+    head = ["recording", "per", "ours µs", "recorded µs", "more", "in the rounds", "at most", "holds"]
     return "\n\n".join([_table(head, lines), *notes])
 
 
@@ -124,7 +141,18 @@ def _number(value: float) -> str:
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    numbers = {"LangGraph µs", "ours µs", "ratio", "in the rounds", "must", "aim", "exponent", "at most"}
+    numbers = {
+        "LangGraph µs",
+        "ours µs",
+        "ratio",
+        "in the rounds",
+        "must",
+        "aim",
+        "exponent",
+        "at most",
+        "recorded µs",
+        "more",
+    }
     widths = [max(len(line[column]) for line in [head, *lines]) for column in range(len(head))]
     rule = ["-" * (width - 1) + (":" if name in numbers else "-") for name, width in zip(head, widths, strict=True)]
 

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from benchmarks.job import Maker
-from benchmarks.workloads import growth, models, saved, savers, start, steps, streams, tasks
+from benchmarks.workloads import growth, models, recording, saved, savers, start, steps, streams, tasks
 
 
 class Workload(NamedTuple):
@@ -97,6 +97,14 @@ WORKLOADS = (
 
 MEAN_MUST, MEAN_AIM = 6.0, 11.0  # the geometric mean over all of these
 MEMORY_MUST, MEMORY_AIM = 1.0, 2.0  # LangGraph's peak memory / ours, where ours compares worst
+
+RECORDED = (
+    Workload("recorded, ten channels", recording.ten_channels, 1000),
+    Workload("recorded, fan-out of 100", tasks.send, 100, "task"),
+    Workload("recorded, agent of 20 turns", models.react, 20, "turn"),
+    Workload("recorded, node of 1 ms", recording.busy_node, 200),
+)
+RECORDED_MOST = 0.15  # of a run's time
 
 SHAPES = (
     Shape("steps behind it", steps.ring_steps, (250, 1000, 4000), most=0.1),

@@ -13,7 +13,7 @@ import time
 
 import pyperf
 
-from benchmarks.job import Engine
+from benchmarks.job import Engine, recorded
 
 CLOCKS = {"cpu": time.process_time, "wall": time.perf_counter}
 
@@ -27,7 +27,9 @@ def main() -> None:
     runner.argparser.add_argument("--cold", action="store_true", help="no run before the timed ones")
     args = runner.parse_args()
 
-    job, clock = pkgutil.resolve_name(args.make)(Engine(args.engine), int(args.size)), CLOCKS[args.clock]
+    engine, clock = Engine(args.engine), CLOCKS[args.clock]
+    job = pkgutil.resolve_name(args.make)(engine, int(args.size))
+    job = recorded(job) if engine.recorded else job
     result = None if args.cold else job.run()
 
     def timed(loops: int) -> float:

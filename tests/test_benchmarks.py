@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from benchmarks import report
-from benchmarks.job import Engine, Maker
+from benchmarks.job import Engine, Maker, recorded
 from benchmarks.measure import Taken, measure, take_turns
-from benchmarks.table import SAVERS, SHAPES, WORKLOADS, Shape, Workload
+from benchmarks.table import RECORDED, SAVERS, SHAPES, WORKLOADS, Shape, Workload
 from benchmarks.workloads.steps import chain_steps
+from workbench.recorder import last
 
 ROOT = Path(__file__).parent.parent
 TINY = 4
-MAKERS = {one.make.__name__: one.make for one in (*WORKLOADS, *SAVERS, *SHAPES)}
+MAKERS = {one.make.__name__: one.make for one in (*WORKLOADS, *SAVERS, *RECORDED, *SHAPES)}
 WORKLOAD = Workload("chain", chain_steps, TINY, must=2, aim=4)
 
 
@@ -43,8 +44,18 @@ def test_both_engines_give_the_same_result(make: Maker) -> None:
     assert result(make, report.OURS) == result(make, report.PEER)
 
 
+@pytest.mark.parametrize("workload", RECORDED, ids=[one.name for one in RECORDED])
+def test_a_recorded_job_gives_the_same_result_and_is_recorded(workload: Workload) -> None:
+    job = workload.make(Engine(report.RECORDED), TINY)
+    assert recorded(job).run() == job.run()
+    kept = last()
+    assert kept is not None
+    assert len(kept.supersteps) > 1
+
+
 def test_no_two_measurements_share_a_name() -> None:
-    names = [one.name for one in (*WORKLOADS, *SAVERS, *(size for shape in SHAPES for size in shape.workloads()))]
+    sizes = [size for shape in SHAPES for size in shape.workloads()]
+    names = [one.name for one in (*WORKLOADS, *SAVERS, *RECORDED, *sizes)]
     assert sorted(names) == sorted(set(names))
 
 
@@ -87,6 +98,12 @@ def test_an_exponent_is_that_of_the_last_two_sizes() -> None:
         one.name: ({report.OURS: [taken(cost)]}, {}) for one, cost in zip(shape.workloads(), (1, 3, 300), strict=True)
     }
     assert cells(report.growth([shape], found), "keys")[3:] == ["2.00", "0.1", "no"]
+
+
+def test_what_recording_costs_is_told_as_a_part_of_the_run() -> None:
+    rounds = {report.RECORDED: [taken(1.25), taken(1.75)], report.OURS: [taken(1), taken(1)]}
+    line = cells(report.recorded([WORKLOAD], {"chain": (rounds, {})}, 0.15), "chain")
+    assert line[4:] == ["**50%**", "25% to 75%", "15%", "no"]
 
 
 def test_figures_are_written_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
