@@ -126,6 +126,8 @@ SHAPES = (
     Shape("tasks by Send, saved", growth.send_saved, (100, 400, 1600), "task", most=0.1),
     Shape("nodes in one step", growth.parallel_nodes, (50, 200, 800), "task", most=0.1),
     Shape("messages", models.messages, (100, 400, 1600), most=0.1),
+    Shape("frames of a recording", recording.all_frames, (1000, 10_000), "superstep", most=0.1),
+    Shape("summary of a recording", recording.summary, (1000, 10_000), "superstep", most=0.1),
     Shape("nodes compiled", start.compile_chain, (50, 200, 800), "node", most=0.1),
     Shape("depth of nesting", growth.nested, (2, 4, 8), "level", most=0.1),
 )
