@@ -16,7 +16,21 @@ import pandas as pd
 
 from runtime.events import Event, Interrupted, RunStarted
 from runtime.rows import played
-from workbench import ancestry, explain, frames, heap, kept, moment, overlay, past, pictures, report, story, tree
+from workbench import (
+    ancestry,
+    explain,
+    frames,
+    heap,
+    kept,
+    moment,
+    overlay,
+    past,
+    pictures,
+    progress,
+    report,
+    story,
+    tree,
+)
 from workbench.animation import Animation
 from workbench.answers import Who, Why, WhyNot
 from workbench.comparison import Comparison
@@ -79,13 +93,15 @@ class Recording:
     @property
     def events(self) -> tuple[Event, ...]:
         """Every event, in the order in which it came. Values are copies, made when the event came."""
-        made: tuple[Event, ...] = self._make("events", lambda: tuple(played(tuple(self._events))))
+        made: tuple[Event, ...] = self._make(
+            "events", lambda: tuple(progress.shown(played(tuple(self._events)), "Events"))
+        )
         return made
 
     @property
     def index(self) -> Index:
         """The events arranged by run, superstep and task."""
-        found: Index = self._make("index", lambda: Index(self.events))
+        found: Index = self._make("index", lambda: Index(progress.shown(self.events, "Arranging")))
         return found
 
     @property
@@ -167,14 +183,15 @@ class Recording:
         `missing`. Raises LookupError where the saver has no such thread.
         """
         (graph, saver), place = past.saver_of(graph_or_saver), past.place_of(config)
-        told = past.told(graph, place["configurable"]["thread_id"], saver.list(place))
+        told = past.told(graph, place["configurable"]["thread_id"], progress.shown(saver.list(place), "Checkpoints"))
         return cls(told.events, missing=told.missing)
 
     @classmethod
     async def afrom_thread(cls, graph_or_saver: Any, config: Any) -> Recording:
         """Like `from_thread`, for savers that answer to async calls."""
         (graph, saver), place = past.saver_of(graph_or_saver), past.place_of(config)
-        told = past.told(graph, place["configurable"]["thread_id"], [one async for one in saver.alist(place)])
+        found = [one async for one in progress.shown(saver.alist(place), "Checkpoints")]
+        told = past.told(graph, place["configurable"]["thread_id"], found)
         return cls(told.events, missing=told.missing)
 
     @classmethod

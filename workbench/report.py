@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from workbench import html, overlay, svg, text, topology
+from workbench import html, overlay, progress, svg, text, topology
 from workbench.animation import changed
 from workbench.comparison import Comparison
 from workbench.drawing import TooLarge, of_shape
@@ -86,7 +86,8 @@ def _player(recording: Recording) -> Html:
     if not steps:
         return html.tag("p", "No task ran.", class_="quiet")
     boxes = [_box(place, superstep) for place, superstep in enumerate(steps)]
-    panes = [_pane(recording, superstep, place, len(steps)) for place, superstep in enumerate(steps)]
+    told = progress.shown(steps, "Report")
+    panes = [_pane(recording, superstep, place, len(steps)) for place, superstep in enumerate(told)]
     more = f"The last {_STEPS} of {len(every):,} supersteps. " if len(every) > _STEPS else ""
     keys = html.tag("p", f"{more}Choose a superstep, or go on with the arrow keys.", class_="small quiet")
     boxed = html.tag("div", *boxes, class_="boxes", role="radiogroup", aria_label="superstep")
