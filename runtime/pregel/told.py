@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +64,7 @@ def superstep(run: Run, progress: Progress, tasks: Sequence[Task]) -> SuperstepP
     row: list[Any] = ["planned", run.id, run.ns, progress.step, at, begin]
     for task in tasks:
         _add_task(row, run, progress, task)
-    return Later(tuple(row), partial(_planned_events, run, progress, tasks, at, begin))
+    return Later(tuple(row), lambda: _planned_events(run, progress, tasks, at, begin))
 
 
 def _superstep(run: Run, progress: Progress, tasks: Sequence[Task], at: float) -> SuperstepPlanned:
@@ -134,7 +133,7 @@ def _fixed(run: Run, task: Task) -> tuple[Any, ...]:
 def finished(run: Run, progress: Progress, task: Task) -> TaskFinished | Later:
     """A task has ended, one way or another; told flat where it has ended well."""
     if run.flat and task.finished and not (task.questions or task.resumes or task.interrupts or task.error):
-        at = task.started_at + task.duration if task.duration else run.clock()
+        at = _end(run, task)
         writes = task.writes
         flat = () if not writes or writes[0][0] == NO_WRITES else chain.from_iterable(writes)
         status = "cached" if task.cached else "ok"
@@ -142,12 +141,8 @@ def finished(run: Run, progress: Progress, task: Task) -> TaskFinished | Later:
             "finished", run.id, run.ns, progress.step, at, task.id, _fixed(run, task), status, task.attempt,
             task.duration, *flat,
         )  # fmt: skip
-        return Later(row, partial(_ended_events, run, progress, task, at))
+        return Later(row, lambda: [ended(run, progress, task, at)])
     return ended(run, progress, task)
-
-
-def _ended_events(run: Run, progress: Progress, task: Task, at: float) -> list[Event]:
-    return [ended(run, progress, task, at)]
 
 
 def ended(run: Run, progress: Progress, task: Task, at: float | None = None) -> TaskFinished:
@@ -160,13 +155,16 @@ def ended(run: Run, progress: Progress, task: Task, at: float | None = None) -> 
         elif isinstance(task.error, asyncio.CancelledError):
             status = "cancelled"
     answers = tuple(task.resumes[: len(task.questions)])
-    if at is None:
-        at = task.started_at + task.duration if task.duration else run.clock()
+    at = _end(run, task) if at is None else at
     return TaskFinished(
         run.id, run.ns, progress.step, at, task.id, task.node, status, task.attempt, task.duration,
         tuple([write for write in task.writes if write[0] != NO_WRITES]), task.error, task.interrupts, answers,
         task.path, task.hidden, progress.state.values, task.questions,
     )  # fmt: skip
+
+
+def _end(run: Run, task: Task) -> float:
+    return task.started_at + task.duration if task.duration else run.clock()
 
 
 def updated(
@@ -176,13 +174,8 @@ def updated(
     at = run.clock()
     if run.flat and step is not None and source == "loop":
         row = _updated_row(run, progress, step, before, at)
-        applied = partial(_applied, step)
-        return Later(row, partial(_updated_events, run, progress, step, before, at), applied)
+        return Later(row, lambda: [_updated(run, progress, step, source, before, at)], lambda: _applied(step))
     return _updated(run, progress, step, source, before, at)
-
-
-def _updated_events(run: Run, progress: Progress, step: Step, before: Mapping[str, Any], at: float) -> list[Event]:
-    return [_updated(run, progress, step, "loop", before, at)]
 
 
 def _updated_row(run: Run, progress: Progress, step: Step, before: Mapping[str, Any], at: float) -> tuple[Any, ...]:
