@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from runtime.checkpoint.base.calls import by_task
 from runtime.events import Event, SuperstepPlanned
 from runtime.pregel.task import without_ids
 from workbench import text, topology
@@ -223,11 +224,7 @@ def _time(one: Any) -> float:
 
 def _writes(one: Any) -> dict[str, list[tuple[str, Any]]]:
     """What the tasks on a checkpoint have written, by their ids."""
-    found: dict[str, list[tuple[str, Any]]] = {}
-    for id, channel, value in one.pending_writes or ():
-        if id != NULL:
-            found.setdefault(id, []).append((channel, value))
-    return found
+    return {id: writes for id, writes in by_task(one.pending_writes).items() if id != NULL}
 
 
 def _asks(writes: Sequence[tuple[str, Any]]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
+from runtime.checkpoint.base.calls import by_task
 from runtime.checkpoint.sqlite import SqliteSaver, SqliteSaverError
 from runtime.pregel.commands import open_interrupts
 from workbench.index import is_state
@@ -229,7 +230,4 @@ def _woken(values: Mapping[str, Any]) -> Iterator[str]:
 
 def _asked(writes: Sequence[tuple[str, str, Any]]) -> Iterator[Any]:
     """What tasks have asked that have not finished: one that has an answer may ask again."""
-    by_task: dict[str, list[tuple[str, Any]]] = {}
-    for task, channel, value in writes:
-        by_task.setdefault(task, []).append((channel, value))
-    return (question.value for question in open_interrupts(by_task))
+    return (question.value for question in open_interrupts(by_task(writes)))

@@ -20,6 +20,7 @@ from runtime._words import (
     UNFINISHED,
 )
 from runtime.checkpoint.base import EXCLUDED_METADATA_KEYS, timestamp
+from runtime.checkpoint.base.calls import by_task
 from runtime.events import Planned, TaskFinished
 from runtime.pregel.program import as_names
 from runtime.types import (
@@ -190,12 +191,10 @@ def tasks_w_writes(
     output_keys: str | Sequence[str],
 ) -> tuple[PregelTask, ...]:
     """Tasks as `get_state` tells them: error, questions and result taken from the stored writes."""
-    by_task: dict[str, list[tuple[str, Any]]] = {}
-    for task_id, channel, value in pending_writes or ():
-        by_task.setdefault(task_id, []).append((channel, value))
+    writes = by_task(pending_writes)
     return tuple(
         told_task(
-            task.id, task.name, tuple(task.path), by_task.get(task.id, ()), (states or {}).get(task.id), output_keys
+            task.id, task.name, tuple(task.path), writes.get(task.id, ()), (states or {}).get(task.id), output_keys
         )
         for task in tasks
     )

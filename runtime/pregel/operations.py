@@ -26,6 +26,7 @@ from runtime._words import (
     UNFINISHED,
 )
 from runtime.checkpoint.base import Written, shelf_of
+from runtime.checkpoint.base.calls import by_task
 from runtime.checkpoint.base.id import checkpoint_id as new_id
 from runtime.errors import InvalidUpdateError
 from runtime.pregel.commands import input_writes
@@ -184,8 +185,7 @@ class _Thread:
         self.metadata = found.metadata
         self.step = found.metadata.get("step", -2)
         self.saved_versions = dict(self.state.versions)
-        for id, channel, value in found.pending_writes or ():
-            self.pending.setdefault(id, []).append((channel, value))
+        self.pending = by_task(found.pending_writes)
 
     def planned(self) -> list[Task]:
         """The tasks that would run next, in the order in which the nodes were added."""

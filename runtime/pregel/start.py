@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime._words import CHECKPOINT_ID, CONF, INPUT, INTERRUPT, NULL_TASK_ID, PREVIOUS, RESUME
+from runtime.checkpoint.base.calls import by_task
 from runtime.errors import EmptyInputError
 from runtime.events import RunStarted, SuperstepUpdated
 from runtime.pregel import told
@@ -61,9 +62,7 @@ def _from_nothing(run: Run) -> Progress:
 def _from_checkpoint(run: Run, found: CheckpointTuple, stale: bool) -> Progress:
     state = State.restored(run.program, run.graph.migrated(found.checkpoint))
     step = found.metadata.get("step", -2) + 1
-    beside: dict[str, list[tuple[str, Any]]] = {}
-    for task_id, channel, value in found.pending_writes or ():
-        beside.setdefault(task_id, []).append((channel, value))
+    beside = by_task(found.pending_writes)
     pending: Pending = {**beside}
     if stale:  # what a caller said without a task belongs to the checkpoint; what tasks did does not
         said = [pair for pair in beside.get(NULL_TASK_ID, ()) if pair[0] != RESUME]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime._annotations import signature
-from runtime.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from runtime.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    PendingWrite,
+)
 from runtime.checkpoint.base.arguments import named
 
 if TYPE_CHECKING:
@@ -58,6 +65,14 @@ def writes_of(found: CheckpointTuple, thread_id: str | None = None) -> list[PutW
             if part:
                 calls.append(PutWrites(config, part, task_id, seat_of(seats, task_id) or ""))
     return calls
+
+
+def by_task(writes: Iterable[PendingWrite] | None) -> dict[str, list[tuple[str, Any]]]:
+    """Pending writes, channel and value, by the task that made them."""
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for task_id, channel, value in writes or ():
+        found.setdefault(task_id, []).append((channel, value))
+    return found
 
 
 def seats_of(found: CheckpointTuple) -> list[str]:
