@@ -18,6 +18,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -159,3 +160,19 @@ def _jupyter_stays_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Our runtime, then LangGraph, which is skipped where it is not installed."""
     return engine_of(request.param)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def own_saver(request: pytest.FixtureRequest, engine: Engine, tmp_path: Path) -> Iterator[Any]:
+    """An empty saver of the engine's own: in memory, on a file, on a server."""
+    if request.param == "memory":
+        yield engine.memory.InMemorySaver()
+        return
+    module = pytest.importorskip(f"{engine.name}.checkpoint.{request.param}")
+    if request.param == "sqlite":
+        opened = module.SqliteSaver.from_conn_string(str(tmp_path / "runs.db"))
+    else:
+        opened = module.PostgresSaver.from_conn_string(request.getfixturevalue("postgres"))
+    with opened as found:
+        found.setup()
+        yield found

@@ -1,26 +1,11 @@
-"""A session's verbs on threads that rest in a file or on a server, with each engine's own saver."""
-
-import pytest
+"""A session's verbs on threads that rest in memory, in a file or on a server, with each engine's own saver."""
 
 from widgets.session import Session
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def saver(request, engine, tmp_path):
-    """An empty saver of the engine's own."""
-    module = pytest.importorskip(f"{engine.name}.checkpoint.{request.param}")
-    if request.param == "sqlite":
-        opened = module.SqliteSaver.from_conn_string(str(tmp_path / "runs.db"))
-    else:
-        opened = module.PostgresSaver.from_conn_string(request.getfixturevalue("postgres"))
-    with opened as found:
-        found.setup()
-        yield found
-
-
-def test_every_verb_leaves_the_thread_whole(compiled, engine, says, saver):
+def test_every_verb_leaves_the_thread_whole(compiled, engine, says, own_saver):
     ask = lambda state: {"log": [engine.types.interrupt("go?")]}  # noqa: E731
-    session = Session(compiled(saver=saver, a=says("a"), ask=ask, b=says("b")), "t")
+    session = Session(compiled(saver=own_saver, a=says("a"), ask=ask, b=says("b")), "t")
     session.start({"total": 1})
     session.step()
     session.run()

@@ -43,20 +43,10 @@ def same(past, live):
         pd.testing.assert_frame_equal(one, other, check_categorical=False)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def saver(request, engine, tmp_path):
-    """An empty saver of the engine's own: in memory, on a file, on a server."""
-    if request.param == "memory":
-        yield engine.memory.InMemorySaver()
-        return
-    module = pytest.importorskip(f"{engine.name}.checkpoint.{request.param}")
-    if request.param == "sqlite":
-        opened = module.SqliteSaver.from_conn_string(str(tmp_path / "runs.db"))
-    else:
-        opened = module.PostgresSaver.from_conn_string(request.getfixturevalue("postgres"))
-    with opened as found:
-        found.setup()
-        yield found
+@pytest.fixture
+def saver(own_saver):
+    """Each of the engine's own savers."""
+    return own_saver
 
 
 def test_a_thread_gives_the_frames_of_its_run(chain, saver):
