@@ -153,20 +153,9 @@ def _on_disk(engine: Engine) -> Opened:
 
 
 def _awaited(engine: Engine) -> Opened:
-    folder, stack, runner = TemporaryDirectory(), AsyncExitStack(), asyncio.Runner()
-    opening = engine.sqlite_aio.AsyncSqliteSaver.from_conn_string(str(Path(folder.name, "threads.db")))
-
-    async def enter() -> Any:
-        return await stack.enter_async_context(opening)
-
-    saver: Any = runner.run(enter())
-
-    def close() -> None:
-        runner.run(stack.aclose())
-        runner.close()
-        folder.cleanup()
-
-    return Opened(engine, saver, runner.run, close)  # type: ignore[arg-type]  # it takes coroutines
+    place = ExitStack()
+    path = Path(place.enter_context(TemporaryDirectory()), "threads.db")
+    return _opened_async(engine, place, engine.sqlite_aio.AsyncSqliteSaver.from_conn_string(str(path)))
 
 
 def _database(stack: ExitStack) -> str:
@@ -186,8 +175,14 @@ def _on_server(engine: Engine) -> Opened:
 
 
 def _server_awaited(engine: Engine) -> Opened:
-    machine, stack, runner = ExitStack(), AsyncExitStack(), asyncio.Runner()
-    opening = engine.postgres_aio.AsyncPostgresSaver.from_conn_string(_database(machine))
+    place = ExitStack()
+    address = _database(place)
+    return _opened_async(engine, place, engine.postgres_aio.AsyncPostgresSaver.from_conn_string(address))
+
+
+def _opened_async(engine: Engine, place: ExitStack, opening: Any) -> Opened:
+    """The saver in an event loop of its own; its place goes after it."""
+    stack, runner = AsyncExitStack(), asyncio.Runner()
 
     async def enter() -> Any:
         saver = await stack.enter_async_context(opening)
@@ -199,7 +194,7 @@ def _server_awaited(engine: Engine) -> Opened:
     def close() -> None:
         runner.run(stack.aclose())
         runner.close()
-        machine.close()
+        place.close()
 
     return Opened(engine, saver, runner.run, close)  # type: ignore[arg-type]  # it takes coroutines
 
